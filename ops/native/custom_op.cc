@@ -1,0 +1,296 @@
+#include "custom_op.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace onnx_maxpool {
+namespace {
+
+// Releases what the runtime gave us to own.
+template <class T, class Release>
+class Owned {
+ public:
+  explicit Owned(const OrtApi* api) : api_(api) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (pointer_) Release::of(api_)(pointer_);
+  }
+  T** out() { return &pointer_; }
+  T* get() const { return pointer_; }
+
+ private:
+  const OrtApi* api_;
+  T* pointer_ = nullptr;
+};
+
+using OwnedShape = Owned<OrtTensorTypeAndShapeInfo, ort::ReleaseTensorTypeAndShapeInfo>;
+using OwnedMemoryInfo = Owned<OrtMemoryInfo, ort::ReleaseMemoryInfo>;
+using OwnedAllocator = Owned<OrtAllocator, ort::ReleaseAllocator>;
+
+Shape dimensions(const OrtApi* api, const OrtTensorTypeAndShapeInfo* info) {
+  size_t rank = 0;
+  check(api, ort::GetDimensionsCount::of(api)(info, &rank));
+  Shape shape(rank);
+  if (rank) check(api, ort::GetDimensions::of(api)(info, shape.data(), rank));
+  return shape;
+}
+
+// Memory from the runtime's arena.
+class Scratch {
+ public:
+  Scratch(const OrtApi* api, const OrtKernelContext* context, size_t bytes) : api_(api), allocator_(api) {
+    OwnedMemoryInfo info(api);
+    check(api, ort::CreateCpuMemoryInfo::of(api)(ort::kArenaAllocator, ort::kMemoryDefault, info.out()));
+    check(api, ort::KernelContextGetAllocator::of(api)(context, info.get(), allocator_.out()));
+    check(api, ort::AllocatorAlloc::of(api)(allocator_.get(), bytes, &memory_));
+    if (!memory_) throw std::bad_alloc();
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    if (memory_) {
+      if (OrtStatus* status = ort::AllocatorFree::of(api_)(allocator_.get(), memory_)) {
+        ort::ReleaseStatus::of(api_)(status);
+      }
+    }
+  }
+  void* get() const { return memory_; }
+
+ private:
+  const OrtApi* api_;
+  OwnedAllocator allocator_;
+  void* memory_ = nullptr;
+};
+
+// What the runtime holds as a kernel.
+struct KernelHandle {
+  const OrtApi* api;
+  std::unique_ptr<Kernel> kernel;
+};
+
+}  // namespace
+
+void check(const OrtApi* api, OrtStatus* status) {
+  if (!status) return;
+  const std::string message = ort::GetErrorMessage::of(api)(status);
+  ort::ReleaseStatus::of(api)(status);
+  throw Error(message, ort::kFail);
+}
+
+bool Attributes::succeeded(OrtStatus* status) const {
+  if (!status) return true;
+  ort::ReleaseStatus::of(api_)(status);
+  return false;
+}
+
+void Attributes::refuse_other_types(const char* name, const char* expected) const {
+  float f;
+  int64_t i;
+  size_t size = 0;
+  const char* found = nullptr;
+  if (succeeded(ort::KernelInfoGetFloat::of(api_)(info_, name, &f))) {
+    found = "FLOAT";
+  } else if (succeeded(ort::KernelInfoGetInt64::of(api_)(info_, name, &i))) {
+    found = "INT";
+  } else if (succeeded(ort::KernelInfoGetString::of(api_)(info_, name, nullptr, &size))) {
+    found = "STRING";
+  } else if (size = 0, succeeded(ort::KernelInfoGetFloats::of(api_)(info_, name, nullptr, &size)) && size) {
+    found = "FLOATS";
+  } else if (size = 0, succeeded(ort::KernelInfoGetInt64s::of(api_)(info_, name, nullptr, &size)) && size) {
+    found = "INTS";
+  }
+  if (found) {
+    throw Error(std::string(op_) + ": attribute " + name + " is " + found + ", expected " + expected);
+  }
+}
+
+float Attributes::get(const char* name, float missing) const {
+  float value = missing;
+  if (succeeded(ort::KernelInfoGetFloat::of(api_)(info_, name, &value))) return value;
+  refuse_other_types(name, "FLOAT");
+  return missing;
+}
+
+std::vector<int64_t> Attributes::get(const char* name, const std::vector<int64_t>& missing) const {
+  size_t size = 0;
+  if (succeeded(ort::KernelInfoGetInt64s::of(api_)(info_, name, nullptr, &size)) && size) {
+    std::vector<int64_t> values(size);
+    check(api_, ort::KernelInfoGetInt64s::of(api_)(info_, name, values.data(), &size));
+    return values;
+  }
+  refuse_other_types(name, "INTS");
+  return missing;
+}
+
+std::string Attributes::get(const char* name, const std::string& missing) const {
+  size_t size = 0;  // the terminating NUL included
+  if (succeeded(ort::KernelInfoGetString::of(api_)(info_, name, nullptr, &size)) && size) {
+    std::string value(size, '\0');
+    check(api_, ort::KernelInfoGetString::of(api_)(info_, name, value.data(), &size));
+    value.resize(size - 1);
+    return value;
+  }
+  refuse_other_types(name, "STRING");
+  return missing;
+}
+
+Tensor Run::input(size_t index) const {
+  const OrtValue* value = nullptr;
+  check(api_, ort::KernelContextGetInput::of(api_)(context_, index, &value));
+  OwnedShape info(api_);
+  check(api_, ort::GetTensorTypeAndShape::of(api_)(value, info.out()));
+  void* data = nullptr;
+  check(api_, ort::GetTensorMutableData::of(api_)(const_cast<OrtValue*>(value), &data));
+  return {data, dimensions(api_, info.get())};
+}
+
+void* Run::output(size_t index, const Shape& shape) const {
+  OrtValue* value = nullptr;
+  check(api_, ort::KernelContextGetOutput::of(api_)(context_, index, shape.data(), shape.size(), &value));
+  if (!value) return nullptr;
+  void* data = nullptr;
+  check(api_, ort::GetTensorMutableData::of(api_)(value, &data));
+  return data;
+}
+
+void Run::parallel(int64_t units, size_t scratch_bytes, const void* work, UnitFunction run) const {
+  struct Shared {
+    const void* work;
+    UnitFunction run;
+    int64_t units;
+    char* scratch;
+    size_t stride;
+    std::atomic<int64_t> next{0};
+  } shared{work, run, units, nullptr, (scratch_bytes + 63) / 64 * 64};
+
+  // As many workers as processors, each taking units until none is left: the scratch is then bounded whatever the
+  // number of units, and a slow unit holds up nobody. With fewer threads the first workers leave nothing to the rest.
+  const int64_t processors = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  const size_t workers = static_cast<size_t>(std::min(units, processors));
+  const Scratch scratch(api_, context_, workers * shared.stride + 64);
+  const auto address = reinterpret_cast<uintptr_t>(scratch.get());
+  shared.scratch = static_cast<char*>(scratch.get()) + (-address % 64);
+
+  const auto worker = [](void* user, size_t index) {
+    Shared& s = *static_cast<Shared*>(user);
+    void* own = s.scratch + index * s.stride;
+    for (int64_t unit; (unit = s.next.fetch_add(1, std::memory_order_relaxed)) < s.units;) s.run(s.work, unit, own);
+  };
+  if (workers == 1) return worker(&shared, 0);
+  check(api_, ort::KernelContextParallelFor::of(api_)(context_, worker, workers, 0, &shared));
+}
+
+ElementType Inference::input_type(size_t index) const {
+  OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
+  check(api_, ort::ShapeInferGetInput::of(api_)(context_, index, &info));
+  int type = 0;
+  check(api_, ort::GetTensorElementType::of(api_)(info, &type));
+  return static_cast<ElementType>(type);
+}
+
+std::vector<Dim> Inference::input(size_t index, size_t rank) const {
+  std::vector<Dim> dims(rank);
+  OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
+  check(api_, ort::ShapeInferGetInput::of(api_)(context_, index, &info));
+  const Shape sizes = dimensions(api_, info);
+  std::vector<const char*> symbols(sizes.size());
+  if (!sizes.empty()) check(api_, ort::GetSymbolicDimensions::of(api_)(info, symbols.data(), symbols.size()));
+  for (size_t i = 0; i < rank; ++i) {
+    const bool known = sizes.size() == rank;
+    if (known && sizes[i] >= 0) {
+      dims[i].size = sizes[i];
+    } else if (known && symbols[i] && *symbols[i]) {
+      dims[i].symbol = symbols[i];
+    } else {
+      dims[i] = unknown();
+    }
+  }
+  return dims;
+}
+
+std::vector<int64_t> Inference::ints(const char* name) const {
+  const OrtOpAttr* attribute = nullptr;
+  if (OrtStatus* status = ort::ShapeInferGetAttribute::of(api_)(context_, name, &attribute)) {
+    ort::ReleaseStatus::of(api_)(status);
+    return {};
+  }
+  // The first call, without room, answers with a status and the size that it wants.
+  size_t bytes = 0;
+  if (OrtStatus* status = ort::ReadOpAttr::of(api_)(attribute, ort::kAttributeInts, nullptr, 0, &bytes)) {
+    ort::ReleaseStatus::of(api_)(status);
+  }
+  std::vector<int64_t> values(bytes / sizeof(int64_t));
+  if (values.empty()) return {};
+  check(api_, ort::ReadOpAttr::of(api_)(attribute, ort::kAttributeInts, values.data(), bytes, &bytes));
+  return values;
+}
+
+void Inference::set_output(size_t index, ElementType type, const std::vector<Dim>& dims) const {
+  OwnedShape info(api_);
+  check(api_, ort::CreateTensorTypeAndShapeInfo::of(api_)(info.out()));
+  check(api_, ort::SetTensorElementType::of(api_)(info.get(), static_cast<int>(type)));
+  Shape sizes;
+  std::vector<const char*> symbols;
+  for (const Dim& dim : dims) {
+    sizes.push_back(dim.size);
+    symbols.push_back(dim.symbol.c_str());
+  }
+  check(api_, ort::SetDimensions::of(api_)(info.get(), sizes.data(), sizes.size()));
+  check(api_, ort::SetSymbolicDimensions::of(api_)(info.get(), symbols.data(), symbols.size()));
+  check(api_, ort::ShapeInferSetOutput::of(api_)(context_, index, info.get()));
+}
+
+Dim Inference::unknown() {
+  // Without a symbol the runtime would take two unknown dimensions for equal, and share buffers of unlike size.
+  static std::atomic<uint64_t> count{0};
+  return {-1, "onnx_maxpool_dim_" + std::to_string(count.fetch_add(1))};
+}
+
+CustomOp::CustomOp(const OrtApi* api, const Operator& op, Variant variant)
+    : OrtCustomOp{},
+      api_(api),
+      operator_(op),
+      variant_(std::move(variant)),
+      inputs_(op.inputs(variant_)),
+      outputs_(op.outputs(variant_)) {
+  version = ort::kApiVersion;
+  GetName = [](const OrtCustomOp* op) { return self(op).operator_.name; };
+  GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };  // the CPU's
+  GetInputTypeCount = [](const OrtCustomOp* op) { return self(op).inputs_.size(); };
+  GetInputType = [](const OrtCustomOp* op, size_t i) { return static_cast<int>(self(op).inputs_[i].type); };
+  GetInputCharacteristic = [](const OrtCustomOp* op, size_t i) -> int { return self(op).inputs_[i].characteristic; };
+  GetInputMemoryType = [](const OrtCustomOp*, size_t) -> int { return ort::kMemoryDefault; };
+  GetOutputTypeCount = [](const OrtCustomOp* op) { return self(op).outputs_.size(); };
+  GetOutputType = [](const OrtCustomOp* op, size_t i) { return static_cast<int>(self(op).outputs_[i].type); };
+  GetOutputCharacteristic = [](const OrtCustomOp* op, size_t i) -> int { return self(op).outputs_[i].characteristic; };
+  GetStartVersion = [](const OrtCustomOp* op) {
+    // Constant folding looks for a kernel among the built-in ones first. It would take ONNX Runtime's own MaxRoiPool,
+    // in whose place ours stands, and then fail on our schema; no built-in kernel is of version 0.
+    const Variant& variant = self(op).variant_;
+    return variant.domain[0] ? variant.since_version : 0;
+  };
+  // One name has one schema in the runtime, so one range of opsets has to hold all of an operator's versions.
+  GetEndVersion = [](const OrtCustomOp*) { return std::numeric_limits<int>::max(); };
+  CreateKernelV2 = [](const OrtCustomOp* op, const OrtApi* api, const OrtKernelInfo* info, void** kernel) {
+    return guarded(api, [&] {
+      const CustomOp& o = self(op);
+      const Attributes attributes(api, info, o.operator_.name);
+      *kernel = new KernelHandle{api, o.operator_.create(o.variant_, attributes)};
+    });
+  };
+  KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
+    const auto* handle = static_cast<KernelHandle*>(kernel);
+    return guarded(handle->api, [&] { handle->kernel->compute(Run(handle->api, context)); });
+  };
+  KernelDestroy = [](void* kernel) { delete static_cast<KernelHandle*>(kernel); };
+  InferOutputShapeFn = [](const OrtCustomOp* op, OrtShapeInferContext* context) {
+    const CustomOp& o = self(op);
+    return guarded(o.api_, [&] { o.operator_.infer(Inference(o.api_, context)); });
+  };
+}
+
+}  // namespace onnx_maxpool

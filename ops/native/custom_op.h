@@ -1,0 +1,151 @@
+// What an operator sees of ONNX Runtime: tensors, attributes, threads, shape inference. RAII over ort_abi.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "element_type.h"
+#include "error.h"
+#include "ort_abi.h"
+#include "windows.h"
+
+namespace onnx_maxpool {
+
+// Throws Error where the runtime answered with a status.
+void check(const OrtApi* api, OrtStatus* status);
+
+// Runs `body` and turns whatever it throws into a status: no C++ exception crosses the ABI.
+template <class Body>
+OrtStatus* guarded(const OrtApi* api, const Body& body) noexcept {
+  try {
+    body();
+    return nullptr;
+  } catch (const Error& error) {
+    return ort::CreateStatus::of(api)(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return ort::CreateStatus::of(api)(ort::kFail, "onnx_maxpool: out of memory");
+  } catch (const std::exception& error) {
+    return ort::CreateStatus::of(api)(ort::kFail, error.what());
+  } catch (...) {
+    return ort::CreateStatus::of(api)(ort::kFail, "onnx_maxpool: unknown error");
+  }
+}
+
+struct Tensor {
+  const void* data;
+  Shape shape;
+};
+
+// A node's attributes while its kernel is made. A missing attribute gives the default; one of another type throws
+// Error, as the runtime does not hold a custom operator's attributes to any schema.
+class Attributes {
+ public:
+  Attributes(const OrtApi* api, const OrtKernelInfo* info, const char* op) : api_(api), info_(info), op_(op) {}
+  float get(const char* name, float missing) const;
+  std::vector<int64_t> get(const char* name, const std::vector<int64_t>& missing) const;
+  std::string get(const char* name, const std::string& missing) const;
+
+ private:
+  bool succeeded(OrtStatus* status) const;
+  void refuse_other_types(const char* name, const char* expected) const;
+  const OrtApi* api_;
+  const OrtKernelInfo* info_;
+  const char* op_;
+};
+
+// One run of a node.
+class Run {
+ public:
+  Run(const OrtApi* api, OrtKernelContext* context) : api_(api), context_(context) {}
+  Tensor input(size_t index) const;
+  // Where to write an output of this shape; null where the node leaves an optional output out.
+  void* output(size_t index, const Shape& shape) const;
+
+  // Calls work(unit, scratch) once for each unit in [0, units), on ONNX Runtime's threads, and waits. Each thread has
+  // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena. `work` must not throw.
+  template <class Work>
+  void parallel(int64_t units, size_t scratch_bytes, const Work& work) const {
+    parallel(units, scratch_bytes, &work,
+             [](const void* w, int64_t unit, void* scratch) { (*static_cast<const Work*>(w))(unit, scratch); });
+  }
+
+ private:
+  using UnitFunction = void (*)(const void* work, int64_t unit, void* scratch);
+  void parallel(int64_t units, size_t scratch_bytes, const void* work, UnitFunction run) const;
+  const OrtApi* api_;
+  OrtKernelContext* context_;
+};
+
+// A dimension in shape inference: a size, or a symbol where the size is not known.
+struct Dim {
+  int64_t size = -1;
+  std::string symbol;
+};
+
+// Type and shape inference of one node. The runtime asks the first of an operator's variants for all of them, so that
+// types are the inputs', not the variant's.
+class Inference {
+ public:
+  Inference(const OrtApi* api, OrtShapeInferContext* context) : api_(api), context_(context) {}
+  ElementType input_type(size_t index) const;
+  // An input's dimensions, or `rank` unknown ones where its rank is not `rank` (which stands for unknown, too).
+  std::vector<Dim> input(size_t index, size_t rank) const;
+  // Empty where the node does not have the attribute as INTS.
+  std::vector<int64_t> ints(const char* name) const;
+  void set_output(size_t index, ElementType type, const std::vector<Dim>& dims) const;
+  // A dimension that equals no other.
+  static Dim unknown();
+
+ private:
+  const OrtApi* api_;
+  OrtShapeInferContext* context_;
+};
+
+// An operator's node, ready to run.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void compute(const Run& run) const = 0;
+};
+
+// One row of the native table: an operator for one combination of element types, in one compatibility setting.
+struct Variant {
+  const char* domain;
+  int since_version;
+  std::vector<ElementType> types;  // of the type variables, in the registry's order
+  BinEdges bin_edges;
+};
+
+// A formal input or output.
+struct Parameter {
+  ElementType type;  // undefined: set by shape inference
+  ort::Characteristic characteristic = ort::kRequired;
+};
+
+// An operator, as its file defines it.
+struct Operator {
+  const char* name;
+  std::vector<Parameter> (*inputs)(const Variant&);
+  std::vector<Parameter> (*outputs)(const Variant&);
+  std::unique_ptr<Kernel> (*create)(const Variant&, const Attributes&);
+  void (*infer)(const Inference&);
+};
+
+// The runtime's view of an operator's variant. It lives as long as the process: sessions keep pointers to it.
+class CustomOp : public OrtCustomOp {
+ public:
+  CustomOp(const OrtApi* api, const Operator& op, Variant variant);
+
+ private:
+  static const CustomOp& self(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op); }
+  const OrtApi* api_;
+  const Operator& operator_;
+  const Variant variant_;
+  const std::vector<Parameter> inputs_, outputs_;
+};
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,70 @@
+// Errors, and how they print the values that they complain about: the words of errors.py.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <locale>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ort_abi.h"
+
+namespace onnx_maxpool {
+
+// Thrown inside the library only; it becomes an OrtStatus where the library is left.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message, int code = ort::kInvalidArgument)
+      : std::runtime_error(message), code_(code) {}
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+using Shape = std::vector<int64_t>;
+
+inline std::string text(const Shape& shape) {
+  std::string out = "[";
+  for (size_t i = 0; i < shape.size(); ++i) out += (i ? "," : "") + std::to_string(shape[i]);
+  return out + "]";
+}
+
+// The fewest digits that read back as the same value. Streams in the classic locale, because printf and strtod follow
+// the process's: there a number may have a decimal comma.
+template <class Float>
+std::string text(Float value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::string out;
+  for (int digits = 1; digits <= std::numeric_limits<Float>::max_digits10; ++digits) {
+    std::ostringstream print;
+    print.imbue(std::locale::classic());
+    print.precision(digits);
+    print << value;
+    out = print.str();
+    std::istringstream read(out);
+    read.imbue(std::locale::classic());
+    Float back = 0;
+    if (read >> back && back == value) break;
+  }
+  return out;
+}
+
+// The product of a shape's dimensions and `size`, or -1 where it leaves 63 bits.
+inline int64_t checked_product(const Shape& shape, int64_t size) {
+  for (int64_t dim : shape) {
+    if (dim == 0) return 0;
+  }
+  for (int64_t dim : shape) {
+    if (size > std::numeric_limits<int64_t>::max() / dim) return -1;
+    size *= dim;
+  }
+  return size;
+}
+
+}  // namespace onnx_maxpool

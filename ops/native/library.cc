@@ -1,0 +1,109 @@
+// The library's one export: puts the operators into a session's options.
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "custom_op.h"
+#include "targets.h"
+
+#if defined(_WIN32)
+#define ONNX_MAXPOOL_EXPORT __declspec(dllexport)
+#else
+#define ONNX_MAXPOOL_EXPORT __attribute__((visibility("default")))
+#endif
+
+namespace onnx_maxpool {
+
+// The table is generated from registry.py.
+#define OPERATOR(domain, name, ...) extern const Operator k##name;
+#include "operators.inc"
+#undef OPERATOR
+
+namespace {
+
+constexpr const char* kBinEdgesEntry = "onnx_maxpool.bin_edges";
+constexpr const char* kRegisteredEntry = "onnx_maxpool.registered";
+
+struct Row {
+  const Operator& op;
+  Variant variant;
+};
+
+std::vector<Row> table(BinEdges bin_edges) {
+  return {
+#define OPERATOR(domain, name, since_version, ...) {k##name, {domain, since_version, {__VA_ARGS__}, bin_edges}},
+#include "operators.inc"
+#undef OPERATOR
+  };
+}
+
+// The value of a session config entry, or an empty string where it is not set.
+std::string config_entry(const OrtApi* api, const OrtSessionOptions* options, const char* key) {
+  int found = 0;
+  check(api, ort::HasSessionConfigEntry::of(api)(options, key, &found));
+  if (!found) return "";
+  size_t size = 0;  // the terminating NUL included
+  check(api, ort::GetSessionConfigEntry::of(api)(options, key, nullptr, &size));
+  std::string value(size, '\0');
+  check(api, ort::GetSessionConfigEntry::of(api)(options, key, value.data(), &size));
+  value.resize(size - 1);
+  return value;
+}
+
+BinEdges parse_bin_edges(const std::string& name) {
+  if (name.empty() || name == "exact") return BinEdges::exact;
+  if (name == "float32") return BinEdges::float32;
+  throw Error("onnx_maxpool: session config entry " + std::string(kBinEdgesEntry) + " is '" + name +
+              "', expected 'exact' or 'float32'");
+}
+
+// The domains of one setting, for one runtime. They and their operators are never freed: sessions may outlive
+// whatever registered them, and a process may hold more than one runtime.
+const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinEdges bin_edges) {
+  static std::mutex mutex;
+  static auto& made = *new std::map<std::pair<const OrtApi*, BinEdges>, std::map<std::string, OrtCustomOpDomain*>>;
+  static auto& ops = *new std::deque<CustomOp>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto& found = made[{api, bin_edges}];
+  if (!found.empty()) return found;
+  std::map<std::string, OrtCustomOpDomain*> domains;
+  for (const Row& row : table(bin_edges)) {
+    OrtCustomOpDomain*& domain = domains[row.variant.domain];
+    if (!domain) check(api, ort::CreateCustomOpDomain::of(api)(row.variant.domain, &domain));
+    check(api, ort::CustomOpDomainAdd::of(api)(domain, &ops.emplace_back(api, row.op, row.variant)));
+  }
+  return found = std::move(domains);
+}
+
+void register_in(const OrtApi* api, OrtSessionOptions* options) {
+  kernels();  // refuses an unknown ONNX_MAXPOOL_TARGET
+  const std::string name = config_entry(api, options, kBinEdgesEntry);
+  const BinEdges bin_edges = parse_bin_edges(name);
+  const std::string setting = bin_edges == BinEdges::exact ? "exact" : "float32";
+  const std::string registered = config_entry(api, options, kRegisteredEntry);
+  if (registered == setting) return;
+  if (!registered.empty()) {
+    throw Error("onnx_maxpool: these session options are registered with bin_edges '" + registered +
+                "', expected other options for '" + setting + "'");
+  }
+  for (const auto& [domain, pointer] : domains(api, bin_edges)) {
+    check(api, ort::AddCustomOpDomain::of(api)(options, pointer));
+  }
+  check(api, ort::AddSessionConfigEntry::of(api)(options, kRegisteredEntry, setting.c_str()));
+}
+
+}  // namespace
+}  // namespace onnx_maxpool
+
+extern "C" ONNX_MAXPOOL_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
+  using namespace onnx_maxpool;
+  const OrtApi* api = base->GetApi(ort::kApiVersion);
+  if (!api) {
+    const std::string message =
+        "onnx_maxpool: ONNX Runtime is " + std::string(base->GetVersionString()) + ", expected 1.23 or newer";
+    return ort::CreateStatus::of(base->GetApi(1))(ort::kFail, message.c_str());
+  }
+  return guarded(api, [&] { register_in(api, options); });
+}

@@ -1,0 +1,41 @@
+// The maximum over the bins of ROIs: what the kernel needs to know, and its entry points.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "element_type.h"
+#include "windows.h"
+
+namespace onnx_maxpool {
+
+// A planned run over one tensor. Pointers are borrowed; every window is clipped to the map, and every image number is
+// in range, so that the kernel has nothing to check.
+struct RoiJob {
+  const void* x;  // (images, channels, height, width)
+  void* y;        // (rois, channels, bins_y, bins_x)
+  int64_t images, channels, height, width;
+  int64_t rois, bins_y, bins_x;
+  const int64_t* image;         // of each ROI
+  const Window* rows;           // (rois, bins_y)
+  const Window* columns;        // (rois, bins_x)
+  const int64_t* image_rois;    // ROI numbers, sorted by image ...
+  const int64_t* image_begins;  // ... and where each image's begin: (images + 1)
+  Order order;
+  bool stream;  // store past the caches
+};
+
+// One kernel for elements of one width. Work comes in units that may run in any order and on any thread, each with
+// `scratch_bytes(job)` of its own memory, aligned to 64 bytes.
+//   shared:   a unit packs a block of channels of one image, then pools all the image's ROIs from it;
+//   separate: a unit pools a block of channels of one ROI straight from the map.
+struct RoiKernel {
+  struct Mode {
+    int64_t (*units)(const RoiJob&);
+    size_t (*scratch_bytes)(const RoiJob&);
+    void (*run)(const RoiJob&, int64_t unit, void* scratch);
+  };
+  Mode shared, separate;
+};
+
+}  // namespace onnx_maxpool

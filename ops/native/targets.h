@@ -1,0 +1,24 @@
+// Which of the compiled kernels this processor runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pool_roi.h"
+
+namespace onnx_maxpool {
+
+// The kernels of one target.
+struct Kernels {
+  const char* target;
+  const RoiKernel& (*roi)(size_t element_size, int64_t channels);
+};
+
+// The best target that this processor runs, or the one that the environment variable ONNX_MAXPOOL_TARGET names.
+// Chosen once. Throws Error where that names none that was compiled and that this processor runs.
+const Kernels& kernels();
+
+// Outputs of more bytes than this are stored past the caches: nothing of them would be left there to read.
+size_t streaming_threshold();
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,8 @@
+"""The max-pooling operators that ONNX Runtime and ONNX's tools lack."""
+
+from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.native import library_path, load, register
+from onnx_maxpool.ort_values import run
+from onnx_maxpool.reference import reference_ops
+
+__all__ = ["OperatorError", "library_path", "load", "reference_ops", "register", "run"]

@@ -1,0 +1,20 @@
+"""Types that several modules share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+"""A tensor of any element type, ml_dtypes' bfloat16 included."""
+
+Integers = npt.NDArray[np.int64]
+
+Attributes = Mapping[str, Any]
+"""A node's attributes by name, as Python values."""
+
+BinEdges = Literal["exact", "float32"]
+"""How ROI bins are cut: by exact integers (M7), or in float32 as ONNX Runtime's own kernel does (M12)."""

@@ -1,0 +1,51 @@
+"""The entry point of the command `onnx-maxpool`: runs it, and ends every refusal as one line and exit code 1."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+
+from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.inspection import short_reason
+from onnx_maxpool.model_inputs import InputError
+
+# ONNX Runtime's exceptions have no base class of their own.
+ORT_ERRORS = tuple(e for e in vars(ort_errors).values() if isinstance(e, type) and issubclass(e, Exception))
+REFUSALS = (
+    *(OperatorError, InputError, OSError, DecodeError, onnx.checker.ValidationError),
+    # Of onnx's reference evaluator, and of onnxruntime where it has no class for the error.
+    RuntimeError,
+    *ORT_ERRORS,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command with these arguments, or those of the process, and exit."""
+    try:
+        import typer
+        from rich.console import Console
+        from rich.text import Text
+
+        from onnx_maxpool.commands import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("rich", "typer"):
+            raise
+        sys.exit(f'onnx-maxpool needs {error.name}: pip install "onnx-maxpool[cli]"')
+
+    (usage_error,) = typer.BadParameter.__bases__  # of click, which newer versions of typer carry inside
+    try:
+        sys.exit(app(args=arguments, prog_name="onnx-maxpool", standalone_mode=False))
+    except usage_error as error:
+        message = error.format_message()
+    except REFUSALS as error:
+        message = short_reason(str(error)) if isinstance(error, ORT_ERRORS) else str(error)
+    Console(stderr=True).print(Text(message or "refused without a reason", style="red"), soft_wrap=True)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

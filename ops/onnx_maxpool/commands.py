@@ -1,0 +1,148 @@
+"""The commands of `onnx-maxpool`: parse, call, print."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import onnx
+import onnxruntime as ort
+import typer
+from google.protobuf.message import DecodeError
+from rich.console import Console
+
+from onnx_maxpool.aliases import BinEdges
+from onnx_maxpool.comparison import compare as compare_runs
+from onnx_maxpool.comparison import reference_evaluator
+from onnx_maxpool.inspection import inspect_model
+from onnx_maxpool.model_inputs import InputError, model_inputs, parse_dims
+from onnx_maxpool.model_outputs import save_outputs
+from onnx_maxpool.native import load, parse
+from onnx_maxpool.ort_values import from_ort_value, to_ort_value
+from onnx_maxpool.tables import comparison_table, milliseconds, node_lines, output_table, verdict_line
+
+app = typer.Typer(
+    help="Run, inspect and compare ONNX models with max-pooling operators that ONNX Runtime lacks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An .onnx file; its external data lies beside it.")]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option("--input", metavar="NAME=FILE", help="NAME=FILE.npy, NAME=FILE.pb (a TensorProto), or FILE.npz."),
+]
+Dims = Annotated[
+    list[str] | None,
+    typer.Option("--dim", metavar="NAME=SIZE", help="The size of a symbolic dimension of random inputs."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the random inputs.")]
+Edges = Annotated[
+    BinEdges, typer.Option("--bin-edges", help="How ROI bins are cut: exactly, or as ONNX Runtime's own kernel does.")
+]
+Threads = Annotated[int, typer.Option(min=0, help="Of ONNX Runtime within an operator; 0 lets it choose.")]
+
+
+@app.command()
+def run(
+    model: Model,
+    inputs: Inputs = None,
+    dims: Dims = None,
+    seed: Seed = 0,
+    bin_edges: Edges = "exact",
+    threads: Threads = 0,
+    repeat: Annotated[int, typer.Option(min=1, help="Timed runs after the first.")] = 5,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz|DIR", help="Save the outputs; a folder gets output_0.pb, ...")
+    ] = None,
+) -> None:
+    """Run a model on inputs from files, or on random ones of the declared types and shapes."""
+    parsed = _read(model)
+    session = load(model, _options(threads), bin_edges=bin_edges)
+    arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
+    feeds = {name: to_ort_value(array) for name, array in arrays.items()}
+    names = [output.name for output in session.get_outputs()]
+
+    seconds = []
+    for _ in range(1 + repeat):
+        start = time.perf_counter()
+        values = session.run_with_ort_values(names, feeds)
+        seconds.append(time.perf_counter() - start)
+    first, *others = seconds
+    outputs = dict(zip(names, map(from_ort_value, values), strict=True))
+
+    console = Console(highlight=False)
+    console.print(output_table(outputs))
+    console.print(f"{milliseconds(statistics.median(others))}, median of {repeat}; first run {milliseconds(first)}")
+    if out is not None:
+        for path in save_outputs(outputs, out):
+            console.print(f"wrote {path}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def inspect(
+    model: Model, as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False
+) -> None:
+    """List a model's operators that this package provides, and what ONNX Runtime alone says to them."""
+    facts = inspect_model(_read(model))
+    if as_json:
+        typer.echo(json.dumps(asdict(facts), indent=2))
+        return
+    console = Console(highlight=False)
+    for node in facts.nodes:
+        console.print(node_lines(node, facts.onnxruntime))
+    console.print(verdict_line(facts), soft_wrap=True)
+
+
+@app.command()
+def compare(
+    model: Model,
+    inputs: Inputs = None,
+    dims: Dims = None,
+    seed: Seed = 0,
+    bin_edges: Edges = "exact",
+    threads: Threads = 0,
+) -> None:
+    """Compare ONNX Runtime's outputs with the reference evaluator's, exactly; exit code 1 if any differs."""
+    parsed = _read(model)
+    session = load(model, _options(threads), bin_edges=bin_edges)
+    arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
+    result = compare_runs(session, reference_evaluator(model, bin_edges=bin_edges), arrays)
+    console = Console(highlight=False)
+    console.print(comparison_table(result))
+    console.print(
+        f"ONNX Runtime {milliseconds(result.runtime_seconds)}, reference {milliseconds(result.reference_seconds)}"
+    )
+    if not result.equal:
+        raise typer.Exit(1)
+
+
+@app.command()
+def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("demo.png")) -> None:
+    """Find look-alikes of a region in a photograph, and draw them."""
+    from onnx_maxpool.demo import demo as draw_demo
+
+    draw_demo(out)
+
+
+def _read(path: Path) -> onnx.ModelProto:
+    """The model without its external data. Raises InputError and OSError."""
+    try:
+        model = parse(path)
+    except DecodeError:
+        raise InputError(f"{path} is not an ONNX model") from None
+    if not model.HasField("graph"):  # an empty file is a valid, empty message
+        raise InputError(f"{path} is not an ONNX model")
+    return model
+
+
+def _options(threads: int) -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4  # what it logs as an error it also raises, and that is printed once
+    return options

@@ -1,0 +1,45 @@
+"""The one error of the package, and how it prints the values it complains about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import SupportsFloat
+
+import numpy as np
+
+from onnx_maxpool.aliases import Array
+
+
+class OperatorError(ValueError):
+    """An operator was given something that it must refuse.
+
+    The message names the operator, the input or attribute, the offending value and what was required. The native
+    library says the same words through ONNX Runtime.
+    """
+
+
+def number(value: SupportsFloat, dtype: np.dtype[np.generic]) -> str:
+    """`value` with the fewest digits that read back as the same `dtype` (float32 stands in for narrower floats)."""
+    kind = np.float64 if dtype == np.float64 else np.float32
+    exact = kind(value)
+    for digits in range(1, 17):
+        text = f"{float(exact):.{digits}g}"
+        if kind(text) == exact:
+            return text
+    return f"{float(exact):.17g}"
+
+
+def shape(dims: Iterable[int]) -> str:
+    """`dims` as it stands in messages: `[2,3,38,50]`."""
+    return f"[{','.join(str(int(dim)) for dim in dims)}]"
+
+
+def element_type(array: Array) -> str:
+    """The ONNX name of an array's element type: `float`, `bfloat16`."""
+    return {"float32": "float", "float64": "double"}.get(array.dtype.name, array.dtype.name)
+
+
+def listing(words: Iterable[str]) -> str:
+    """`a, b or c`."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,128 @@
+"""Hold a model's operators to their versions' types and attributes, before a runtime sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import onnx
+from onnx import defs, helper, inliner, shape_inference
+
+from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.model_nodes import OperatorNode, operator_nodes
+from onnx_maxpool.operators import operator
+from onnx_maxpool.registry import OperatorVersion, versions_of
+
+LARGEST_KEPT = 1024
+"""Initializers of more bytes than this are left out of the copy that types are inferred on."""
+
+
+def check_model(model: onnx.ModelProto) -> None:
+    """Raise OperatorError for the first of our nodes that its version's schema or rules refuse.
+
+    Looked at: the opset import, the number of inputs and outputs, attributes (names, types, values) and, where type
+    inference finds them, the inputs' element types. The message names the node.
+    """
+    if not any(True for _ in operator_nodes(model)):
+        return
+    inferred = infer(outline(model))
+    types = {name: type_name(tensor.elem_type) for name, tensor in tensor_types(inferred.graph)}
+    for found in operator_nodes(inferred):
+        # A function that could not be inlined has values of its own, whose names say nothing.
+        known = types if found.place.startswith("graph") else {}
+        try:
+            check_node(found, known)
+        except OperatorError as error:
+            raise OperatorError(f"{found.label}: {error}") from None
+
+
+def check_node(found: OperatorNode, types: dict[str, str]) -> None:
+    """Raise OperatorError if a node is not what its version allows; `types` are values' element types by name."""
+    node, version = found.node, found.version
+    if version is None:
+        oldest = versions_of(node.domain, node.op_type)[0].since_version
+        raise OperatorError(f"{node.op_type}: opset is {found.opset}, expected {oldest} or newer")
+    schema = defs.get_schema(version.name, version.since_version, version.domain)
+    for what, count, least, most in (
+        ("inputs", len(node.input), schema.min_input, schema.max_input),
+        ("outputs", len(node.output), schema.min_output, schema.max_output),
+    ):
+        if not least <= count <= most:
+            required = str(least) if least == most else f"{least} to {most}"
+            raise OperatorError(f"{version.title}: the node has {count} {what}, expected {required}")
+    definition = operator(version.name)
+    given = {name: types[value] for name, value in zip(definition.inputs, node.input, strict=False) if value in types}
+    definition.check_types(version, given)
+    attributes = node_attributes(node, version)
+    if not any(attribute.ref_attr_name for attribute in node.attribute):
+        definition.check_attributes({**definition.defaults, **attributes})
+
+
+def node_attributes(node: onnx.NodeProto, version: OperatorVersion) -> dict[str, Any]:
+    """A node's attributes as Python values, without those that refer to a function's attribute.
+
+    Raises OperatorError for unknown, mistyped and missing ones.
+    """
+    known = defs.get_schema(version.name, version.since_version, version.domain).attributes
+    for attribute in node.attribute:
+        if attribute.name not in known:
+            raise OperatorError(f"{version.title}: attribute {attribute.name}, expected {listing(sorted(known))}")
+        found, expected = onnx.AttributeProto.AttributeType.Name(attribute.type), known[attribute.name].type.name
+        if found != expected:
+            raise OperatorError(f"{version.title}: attribute {attribute.name} is {found}, expected {expected}")
+    given = {attribute.name for attribute in node.attribute}
+    for name, expected_attribute in known.items():
+        if expected_attribute.required and name not in given:
+            raise OperatorError(f"{version.title}: the required attribute {name} is missing")
+    return {attribute.name: _python_value(attribute) for attribute in node.attribute if not attribute.ref_attr_name}
+
+
+def _python_value(attribute: onnx.AttributeProto) -> Any:
+    value = helper.get_attribute_value(attribute)
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def outline(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy without the data of large initializers, which become typed inputs: small whatever the model's size."""
+    copy = onnx.ModelProto()
+    copy.ir_version = max(model.ir_version, 4)
+    copy.opset_import.extend(model.opset_import)
+    copy.functions.extend(model.functions)
+    graph = copy.graph
+    graph.name = model.graph.name
+    graph.node.extend(model.graph.node)
+    graph.output.extend(model.graph.output)
+    graph.value_info.extend(model.graph.value_info)
+    graph.input.extend(model.graph.input)
+    inputs = {value.name for value in graph.input}
+    for tensor in model.graph.initializer:
+        if tensor.ByteSize() <= LARGEST_KEPT and not tensor.external_data:
+            graph.initializer.append(tensor)
+        elif tensor.name not in inputs:
+            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    return copy
+
+
+def infer(model: onnx.ModelProto) -> onnx.ModelProto:
+    """An outline with its local functions inlined, and with the types and shapes that ONNX infers."""
+    if model.functions:
+        model = inliner.inline_local_functions(model, convert_version=False)
+    return shape_inference.infer_shapes(model)
+
+
+def tensor_types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto.Tensor]]:
+    """Names and types of the tensors in a graph and in its subgraphs, as far as the element types are known."""
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        if value.type.tensor_type.elem_type:
+            yield value.name, value.type.tensor_type
+    for tensor in graph.initializer:
+        yield tensor.name, helper.make_tensor_type_proto(tensor.data_type, tensor.dims).tensor_type
+    for node in graph.node:
+        for attribute in node.attribute:
+            for subgraph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                yield from tensor_types(subgraph)
+
+
+def type_name(data_type: int) -> str:
+    """The ONNX name of a TensorProto element type, in lower case: `float`, `bfloat16`."""
+    return str(onnx.TensorProto.DataType.Name(data_type)).lower()

@@ -1,0 +1,68 @@
+"""A model's outputs as a summary and as files."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+from onnx import numpy_helper
+
+from onnx_maxpool.aliases import Array
+from onnx_maxpool.model_inputs import InputError
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An array's values in brief, NaN left out of the first three; None where nothing is left."""
+
+    least: float | None
+    greatest: float | None
+    mean: float | None
+    nans: int
+
+
+def summary(array: Array) -> Summary:
+    """The summary of a numeric or bool array; of any other, and of an empty one, there is nothing to say."""
+    if array.dtype.kind in "OUSc":
+        return Summary(None, None, None, 0)
+    values = array.astype(np.float64)
+    numbers = values[~np.isnan(values)]
+    nans = values.size - numbers.size
+    if not numbers.size:
+        return Summary(None, None, None, nans)
+    with np.errstate(invalid="ignore"):  # the mean of inf and -inf is a NaN, and may be
+        return Summary(float(numbers.min()), float(numbers.max()), float(numbers.mean()), nans)
+
+
+def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
+    """Write `outputs` to a `.npz` file by name, or to a folder as TensorProtos `output_0.pb`, `output_1.pb`, ...
+
+    The folder's layout is that of ONNX's test data. Returns the files written. Raises InputError for a bfloat16 output
+    and a `.npz` file, whose format has no such type, and for a file name of any other kind.
+    """
+    if path.suffix == ".npz":
+        return [_save_npz(outputs, path)]
+    if path.suffix in (".npy", ".pb", ".onnx") or path.is_file():
+        raise InputError(f"--out {path}: expected FILE.npz or a folder")
+    path.mkdir(parents=True, exist_ok=True)
+    files = []
+    for i, (name, array) in enumerate(outputs.items()):
+        files.append(path / f"output_{i}.pb")
+        files[-1].write_bytes(numpy_helper.from_array(array, name).SerializeToString())
+    return files
+
+
+def _save_npz(outputs: Mapping[str, Array], path: Path) -> Path:
+    for name, array in outputs.items():
+        if array.dtype == ml_dtypes.bfloat16:
+            raise InputError(f"--out {path}: output {name!r} is bfloat16, which .npz does not hold: give a folder")
+    # Not np.savez: it takes the names as keyword arguments, and `file` is already one of its own.
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in outputs.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
+    return path

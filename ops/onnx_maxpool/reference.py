@@ -1,0 +1,44 @@
+"""The operators for `onnx.reference.ReferenceEvaluator`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnx import defs
+from onnx.reference.op_run import OpRun
+
+from onnx_maxpool.aliases import Array, BinEdges
+from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.operators import operator
+from onnx_maxpool.registry import OperatorVersion, newest_versions, resolve, versions_of
+
+
+def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
+    """The operators as classes for `ReferenceEvaluator(model, new_ops=reference_ops())`.
+
+    Each class takes the version that the model's opset imports select and holds to that version's types: it raises
+    OperatorError where they are not met, and wherever the operator refuses its input, in the native library's words.
+    bfloat16 arrays are ml_dtypes'.
+    """
+    return [_reference_op(newest, bin_edges) for newest in newest_versions()]
+
+
+def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
+    definition = operator(newest.name)
+
+    def _run(self: OpRun, *inputs: Array, **attributes: Any) -> tuple[Array, ...]:
+        version = resolve(newest.domain, newest.name, self.run_params["opsets"][self.domain])
+        if version is None:
+            oldest = versions_of(newest.domain, newest.name)[0]
+            opset = self.run_params["opsets"][self.domain]
+            raise OperatorError(f"{newest.name}: opset is {opset}, expected {oldest.since_version} or newer")
+        return definition.run(version, *inputs, **attributes, bin_edges=bin_edges)
+
+    # The evaluator finds a class by its domain and name alone, so the version is chosen in `_run`.
+    members = {
+        "op_domain": newest.domain,
+        "op_schema": defs.get_schema(newest.name, newest.since_version, newest.domain),
+        "_run": _run,
+        "__doc__": f"The reference of {newest.name}, in the version that the model's opset selects.",
+    }
+    return type(newest.name, (OpRun,), members)

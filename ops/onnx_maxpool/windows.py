@@ -1,0 +1,92 @@
+"""Which input cells each output cell covers.
+
+Every window is a half-open range `[start, end)` of input coordinates along one axis, given as a pair of int64 arrays.
+All arithmetic is exact, in 64-bit integers (G1); rule numbers are those of SEMANTICS.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onnx_maxpool.aliases import Array, BinEdges, Integers
+
+Windows = tuple[Integers, Integers]
+"""Starts and ends of windows along one axis: two int64 arrays of one shape."""
+
+SATURATION = 2**30
+"""Rounded ROI edges are held within ± this value, so that nothing overflows (M11)."""
+
+
+def clip(windows: Windows, size: int) -> Windows:
+    """Windows cut to the axis `[0, size)`; one that lies outside becomes empty, `start >= end` (G1)."""
+    start, end = windows
+    return np.clip(start, 0, size), np.clip(end, 0, size)
+
+
+def even_windows(extent: Integers, count: int) -> Windows:
+    """The `count` overlapping windows that share out `extent` cells: `[floor(i*L/n), ceil((i+1)*L/n))` (M7, A2).
+
+    `extent` of any shape S; starts and ends have shape S + (count,).
+    """
+    i = np.arange(count, dtype=np.int64)
+    length = np.asarray(extent, dtype=np.int64)[..., None]
+    return i * length // count, -(-(i + 1) * length // count)
+
+
+def float32_windows(extent: Integers, count: int) -> Windows:
+    """`even_windows` with the edges computed in float32, as ONNX Runtime's own kernel does (M12)."""
+    i = np.arange(count + 1).astype(np.float32)
+    bin_size = np.asarray(extent).astype(np.float32)[..., None] / np.float32(count)
+    return np.floor(i[:-1] * bin_size).astype(np.int64), np.ceil(i[1:] * bin_size).astype(np.int64)
+
+
+BIN_EDGES = {"exact": even_windows, "float32": float32_windows}
+"""The ways to cut a ROI into bins, by their name in the public interface."""
+
+
+def round_half_away(x: Array) -> Array:
+    """`x` rounded to integers, halves away from zero, in its own float type (M5).
+
+    Not `floor(x + 0.5)`: that sum rounds, and takes 0.49999997 to 1.
+    """
+    whole = np.trunc(x)
+    with np.errstate(invalid="ignore"):
+        away: Array = np.copysign(np.abs(x - whole) >= 0.5, x).astype(x.dtype)
+    return whole + away
+
+
+def roi_edges(coordinates: Array, spatial_scale: float) -> Integers:
+    """ROI coordinates in cells of the feature map (M5, M11), same shape, int64.
+
+    The product is taken in float32, for double coordinates in double. No coordinate may be NaN.
+    """
+    kind = np.dtype(np.float64 if coordinates.dtype == np.float64 else np.float32)
+    scale = np.array(spatial_scale, np.float32).astype(kind)
+    with np.errstate(over="ignore"):
+        scaled: Array = coordinates.astype(kind) * scale
+    return np.clip(round_half_away(scaled), -SATURATION, SATURATION).astype(np.int64)
+
+
+def roi_windows(
+    rois: Array,
+    pooled_shape: tuple[int, int],
+    spatial_scale: float,
+    map_shape: tuple[int, int],
+    *,
+    bin_edges: BinEdges = "exact",
+) -> tuple[Windows, Windows]:
+    """The bins of every ROI along y and along x, on a feature map of `map_shape` (height, width) (M4-M8, M12).
+
+    `rois` (R, 5) with rows `[batch, x1, y1, x2, y2]`, any float type; the batch number is not looked at. Returns
+    `((y_start, y_end), (x_start, x_end))` of shapes (R, pooled_height) and (R, pooled_width).
+    """
+    edges = roi_edges(rois[:, 1:], spatial_scale)
+    first, last = edges[:, 1::-1], edges[:, :1:-1]  # (y, x) of the upper left corner and of the lower right one
+    extent = np.maximum(last - first + 1, 1)
+
+    def along(axis: int) -> Windows:
+        start, end = BIN_EDGES[bin_edges](extent[:, axis], pooled_shape[axis])
+        origin = first[:, axis, None]
+        return clip((origin + start, origin + end), map_shape[axis])
+
+    return along(0), along(1)
