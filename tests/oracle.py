@@ -1,4 +1,4 @@
-"""MaxRoiPool by brute force, from the published texts and the rules alone: slow, and sharing no code with the package."""
+"""MaxRoiPool by brute force, from the published texts and the rules alone. Slow; shares no code with the package."""
 
 from __future__ import annotations
 

@@ -143,5 +143,5 @@ def test_an_unknown_bin_edges_setting() -> None:
         register(ort.SessionOptions(), bin_edges="double")  # type: ignore[arg-type]
     options = ort.SessionOptions()
     options.add_session_config_entry("onnx_maxpool.bin_edges", "double")
-    with pytest.raises(Exception, match="onnx_maxpool.bin_edges is 'double', expected 'exact' or 'float32'"):
+    with pytest.raises(Exception, match=r"onnx_maxpool\.bin_edges is 'double', expected 'exact' or 'float32'"):
         options.register_custom_ops_library(onnx_maxpool.library_path())

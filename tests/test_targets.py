@@ -34,7 +34,8 @@ def run_with_target(target: str, script: str) -> subprocess.CompletedProcess[str
 
 def targets_here() -> list[str]:
     """The library's own answer to a target that there is not: the list of those that this processor runs."""
-    answer = run_with_target("none", "import onnxruntime, onnx_maxpool; onnx_maxpool.register(onnxruntime.SessionOptions())")
+    register = "import onnxruntime, onnx_maxpool; onnx_maxpool.register(onnxruntime.SessionOptions())"
+    answer = run_with_target("none", register)
     message = answer.stderr.strip().splitlines()[-1]
     assert "environment variable ONNX_MAXPOOL_TARGET is 'none', expected one of" in message
     return message.rpartition("expected one of ")[2].split(", ")

@@ -67,7 +67,8 @@ def node_attributes(node: onnx.NodeProto, version: OperatorVersion) -> dict[str,
     for attribute in node.attribute:
         if attribute.name not in known:
             raise OperatorError(f"{version.title}: attribute {attribute.name}, expected {listing(sorted(known))}")
-        found, expected = onnx.AttributeProto.AttributeType.Name(attribute.type), known[attribute.name].type.name
+        found = onnx.AttributeProto.AttributeType.Name(attribute.type)
+        expected = str(known[attribute.name].type).removeprefix("AttrType.")
         if found != expected:
             raise OperatorError(f"{version.title}: attribute {attribute.name} is {found}, expected {expected}")
     given = {attribute.name for attribute in node.attribute}
@@ -104,10 +105,16 @@ def outline(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def infer(model: onnx.ModelProto) -> onnx.ModelProto:
-    """An outline with its local functions inlined, and with the types and shapes that ONNX infers."""
+    """An outline with its local functions inlined, and with the types and shapes that ONNX infers.
+
+    A model that inference refuses keeps what it declares: what is wrong with it is for a runtime to say.
+    """
     if model.functions:
         model = inliner.inline_local_functions(model, convert_version=False)
-    return shape_inference.infer_shapes(model)
+    try:
+        return shape_inference.infer_shapes(model)
+    except shape_inference.InferenceError:
+        return model
 
 
 def tensor_types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto.Tensor]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -143,9 +144,7 @@ def _resolved_shapes(values: Iterable[onnx.ValueInfoProto], sizes: Mapping[str, 
     symbols = dict.fromkeys(dim for dims in declared.values() for dim in dims if isinstance(dim, str))
     if missing := [f"--dim {symbol}=SIZE" for symbol in symbols if symbol not in sizes]:
         raise InputError(f"symbolic dimensions have no size, give {' '.join(missing)}")
-    return {
-        name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()
-    }
+    return {name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()}
 
 
 @dataclass(frozen=True)
@@ -163,9 +162,7 @@ class RoiLimits:
         return RoiLimits(batches, min(self.width, other.width), min(self.height, other.height))
 
 
-def _roi_limits(
-    model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], drawn: set[str]
-) -> dict[str, RoiLimits]:
+def _roi_limits(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], drawn: set[str]) -> dict[str, RoiLimits]:
     """The limits of each input in `drawn` that is some MaxRoiPool's `rois`; `shapes` are the inputs' shapes."""
     sized = outline(model)
     for value in sized.graph.input:
@@ -182,7 +179,9 @@ def _roi_limits(
         x, rois = found.node.input[:2]
         dims = types[x].shape.dim if x in types else []
         if len(dims) != 4 or not all(dims[axis].HasField("dim_value") for axis in (0, 2, 3)):
-            raise InputError(f"input {rois!r} holds ROIs on {x!r}, whose shape is not known: give {rois!r} with --input")
+            raise InputError(
+                f"input {rois!r} holds ROIs on {x!r}, whose shape is not known: give {rois!r} with --input"
+            )
         scale = next((a.f for a in found.node.attribute if a.name == "spatial_scale"), 1.0)
         batches, height, width = (dims[axis].dim_value for axis in (0, 2, 3))
         limit = RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
@@ -207,7 +206,8 @@ def _draw(
 
 def _draw_rois(random: np.random.Generator, dtype: np.dtype[np.generic], count: int, limits: RoiLimits) -> Array:
     """(count, 5) rows `[batch, x1, y1, x2, y2]` that `dtype` holds."""
-    kind = ml_dtypes.finfo(dtype)
+    finfo: Callable[[Any], Any] = ml_dtypes.finfo  # NumPy's does not know bfloat16
+    kind = finfo(dtype)
     exact = 2 ** (int(kind.nmant) + 1)  # a larger batch number could round up, to one out of range
     batches = random.integers(0, max(min(limits.batches, exact), 1), (count, 1))
     largest = np.minimum([limits.width, limits.height], float(kind.max))
