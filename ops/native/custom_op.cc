@@ -169,8 +169,7 @@ void Run::parallel(int64_t units, size_t scratch_bytes, const void* work, UnitFu
 
   // As many workers as processors, each taking units until none is left: the scratch is then bounded whatever the
   // number of units, and a slow unit holds up nobody. With fewer threads the first workers leave nothing to the rest.
-  const int64_t processors = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
-  const size_t workers = static_cast<size_t>(std::min(units, processors));
+  const size_t workers = static_cast<size_t>(std::min(units, processors()));
   const Scratch scratch(api_, context_, workers * shared.stride + 64);
   const auto address = reinterpret_cast<uintptr_t>(scratch.get());
   shared.scratch = static_cast<char*>(scratch.get()) + (-address % 64);
@@ -191,6 +190,8 @@ ElementType Inference::input_type(size_t index) const {
   check(api_, ort::GetTensorElementType::of(api_)(info, &type));
   return static_cast<ElementType>(type);
 }
+
+int64_t processors() { return std::max<int64_t>(std::thread::hardware_concurrency(), 1); }
 
 std::vector<Dim> Inference::input(size_t index, size_t rank) const {
   std::vector<Dim> dims(rank);

@@ -80,6 +80,9 @@ class Run {
   OrtKernelContext* context_;
 };
 
+// How many threads can run at once.
+int64_t processors();
+
 // A dimension in shape inference: a size, or a symbol where the size is not known.
 struct Dim {
   int64_t size = -1;

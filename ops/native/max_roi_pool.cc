@@ -1,8 +1,8 @@
 // ai.onnx MaxRoiPool, since versions 1 and 22: rules M1 to M12. The words of errors are max_roi_pool.py's.
 #include <cstring>
-#include <numeric>
 
 #include "custom_op.h"
+#include "roi_plan.h"
 #include "targets.h"
 
 namespace onnx_maxpool {
@@ -43,12 +43,6 @@ class Rois {
  private:
   const void* data_;
   ElementType type_;
-};
-
-// The windows of all ROIs, and the ROIs in the order of their images.
-struct Plan {
-  std::vector<int64_t> image, image_rois, image_begins;
-  std::vector<Window> rows, columns;
 };
 
 class MaxRoiPool : public Kernel {
@@ -94,25 +88,35 @@ class MaxRoiPool : public Kernel {
       std::memset(y, 0, static_cast<size_t>(bytes));  // every bin is empty (M9)
       return;
     }
-    const Plan plan = plan_of(rois, shape[0], x.shape);
-    const RoiJob job = {x.data,
-                        y,
-                        images,
-                        x.shape[1],
-                        x.shape[2],
-                        x.shape[3],
-                        shape[0],
-                        pooled_[0],
-                        pooled_[1],
-                        plan.image.data(),
-                        plan.rows.data(),
-                        plan.columns.data(),
-                        plan.image_rois.data(),
-                        plan.image_begins.data(),
-                        order_of(type_),
-                        static_cast<size_t>(bytes) > streaming_threshold()};
-    const RoiKernel& kernel = kernels().roi(element_size(type_), job.channels);
-    const RoiKernel::Mode& mode = packing_pays(job) ? kernel.shared : kernel.separate;
+    const RoiKernel& kernel = kernels().roi(element_size(type_), x.shape[1]);
+    const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
+    const RoiWindows windows = windows_of(rois, shape[0], x.shape);
+    const RoiPlan plan = plan_rois({images, x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1],
+                                    (x.shape[1] + lanes - 1) / lanes, kernel.vector_bytes, processors()},
+                                   windows);
+    RoiJob job{};
+    job.x = x.data;
+    job.y = y;
+    job.images = images;
+    job.channels = x.shape[1];
+    job.height = x.shape[2];
+    job.width = x.shape[3];
+    job.rois = shape[0];
+    job.bins_y = pooled_[0];
+    job.bins_x = pooled_[1];
+    job.image = windows.image.data();
+    job.rows = windows.rows.data();
+    job.columns = windows.columns.data();
+    job.image_rois = plan.image_rois.data();
+    job.image_begins = plan.image_begins.data();
+    job.levels = plan.levels;
+    job.sweep = plan.sweep;
+    job.tallest = plan.tallest;
+    job.batch = plan.batch;
+    job.tasks = plan.tasks.data();
+    job.order = order_of(type_);
+    job.stream = static_cast<size_t>(bytes) > streaming_threshold();
+    const RoiKernel::Mode& mode = plan.shared ? kernel.shared : kernel.separate;
     run.parallel(mode.units(job), mode.scratch_bytes(job),
                  [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
   }
@@ -135,42 +139,19 @@ class MaxRoiPool : public Kernel {
   }
 
   template <class Float>
-  Plan plan_of(const Rois<Float>& rois, int64_t count, const Shape& x) const {
-    Plan plan;
-    plan.image.resize(static_cast<size_t>(count));
-    plan.image_rois.resize(static_cast<size_t>(count));
-    plan.image_begins.resize(static_cast<size_t>(x[0]) + 1);
-    plan.rows.resize(static_cast<size_t>(count * pooled_[0]));
-    plan.columns.resize(static_cast<size_t>(count * pooled_[1]));
+  RoiWindows windows_of(const Rois<Float>& rois, int64_t count, const Shape& x) const {
+    RoiWindows windows;
+    windows.image.resize(static_cast<size_t>(count));
+    windows.rows.resize(static_cast<size_t>(count * pooled_[0]));
+    windows.columns.resize(static_cast<size_t>(count * pooled_[1]));
     for (int64_t row = 0; row < count; ++row) {
       const auto edge = [&](int column) { return roi_edge(rois.at(row, column), scale_); };
-      roi_windows(edge(2), edge(4), pooled_[0], x[2], bin_edges_, &plan.rows[static_cast<size_t>(row * pooled_[0])]);
-      roi_windows(edge(1), edge(3), pooled_[1], x[3], bin_edges_, &plan.columns[static_cast<size_t>(row * pooled_[1])]);
-      const auto image = static_cast<int64_t>(rois.at(row, 0));  // truncates toward zero (M10)
-      plan.image[static_cast<size_t>(row)] = image;
-      ++plan.image_begins[static_cast<size_t>(image) + 1];
+      roi_windows(edge(2), edge(4), pooled_[0], x[2], bin_edges_, &windows.rows[static_cast<size_t>(row * pooled_[0])]);
+      roi_windows(edge(1), edge(3), pooled_[1], x[3], bin_edges_,
+                  &windows.columns[static_cast<size_t>(row * pooled_[1])]);
+      windows.image[static_cast<size_t>(row)] = static_cast<int64_t>(rois.at(row, 0));  // truncates toward zero (M10)
     }
-    std::partial_sum(plan.image_begins.begin(), plan.image_begins.end(), plan.image_begins.begin());
-    std::vector<int64_t> next = plan.image_begins;
-    for (int64_t row = 0; row < count; ++row) {
-      plan.image_rois[static_cast<size_t>(next[static_cast<size_t>(plan.image[static_cast<size_t>(row)])]++)] = row;
-    }
-    return plan;
-  }
-
-  // Packing reads and transposes every cell of an image once; without it each ROI's cells are, once for each of its
-  // bins' rows. A packed cell then costs an eighth of that.
-  static bool packing_pays(const RoiJob& job) {
-    int64_t packed = 0, separate = 0;
-    for (int64_t i = 0; i < job.images; ++i) {
-      if (job.image_begins[i] < job.image_begins[i + 1]) packed += job.height * job.width;
-    }
-    for (int64_t roi = 0; roi < job.rois && separate <= packed; ++roi) {
-      const Window* columns = job.columns + roi * job.bins_x;
-      const int64_t width = columns[job.bins_x - 1].end - columns[0].start;
-      separate += std::max<int64_t>(width, 0) * job.bins_y;
-    }
-    return separate > packed;
+    return windows;
   }
 
   const ElementType type_;

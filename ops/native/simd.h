@@ -107,36 +107,55 @@ ONNX_MAXPOOL_TRANSPOSE(32,
 #undef ONNX_MAXPOOL_LIST
 #undef ONNX_MAXPOOL_TRANSPOSE
 
-// Copies `bytes` from a 64-byte aligned buffer past the caches. Call `stream_fence` before another thread reads.
-inline void stream_copy(void* to, const void* from, size_t bytes) {
-#if defined(__SSE2__)
-  constexpr size_t kLine = kVectorBytes;
-  char* out = static_cast<char*>(to);
-  const char* in = static_cast<const char*>(from);
-  size_t head = -reinterpret_cast<uintptr_t>(out) % kLine;
-  if (head > bytes) head = bytes;
-  __builtin_memcpy(out, in, head);
-  size_t i = head;
-  for (; i + kLine <= bytes; i += kLine) {
+// A copy past the caches that goes on while something else is computed: such a store waits for memory, and a processor
+// has room for few that wait. One line goes at each `step`.
+class StreamedCopy {
+ public:
+  // Finishes the copy before, and takes the next one on. `from` must stay as it is until that is finished, too.
+  void begin(void* to, const void* from, size_t bytes) {
+    finish();
+    to_ = static_cast<char*>(to);
+    from_ = static_cast<const char*>(from);
+    // Only whole lines stream; what lies before the first and after the last is copied at once.
+    size_t head = -reinterpret_cast<uintptr_t>(to_) % kVectorBytes;
+    if (head > bytes) head = bytes;
+    lines_ = (bytes - head) / kVectorBytes;
+    const size_t tail = head + lines_ * kVectorBytes;
+    __builtin_memcpy(to_, from_, head);
+    __builtin_memcpy(to_ + tail, from_ + tail, bytes - tail);
+    to_ += head;
+    from_ += head;
+  }
+
+  void step() {
+    if (lines_ == 0) return;
+    --lines_;
 #if defined(__AVX512BW__)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(out + i), _mm512_loadu_si512(in + i));
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to_), _mm512_loadu_si512(from_));
 #elif defined(__AVX2__)
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i),
-                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i)));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to_), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from_)));
+#elif defined(__SSE2__)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to_), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from_)));
 #else
-    _mm_stream_si128(reinterpret_cast<__m128i*>(out + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i)));
+    __builtin_memcpy(to_, from_, kVectorBytes);
+#endif
+    to_ += kVectorBytes;
+    from_ += kVectorBytes;
+  }
+
+  // Afterwards other threads may read what was copied.
+  void finish() {
+    if (lines_ == 0) return;
+    while (lines_) step();
+#if defined(__SSE2__)
+    _mm_sfence();
 #endif
   }
-  __builtin_memcpy(out + i, in + i, bytes - i);
-#else
-  __builtin_memcpy(to, from, bytes);
-#endif
-}
 
-inline void stream_fence() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
-}
+ private:
+  char* to_ = nullptr;
+  const char* from_ = nullptr;
+  size_t lines_ = 0;
+};
 
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
