@@ -157,7 +157,7 @@ void* Run::output(size_t index, const Shape& shape) const {
   return data;
 }
 
-void Run::parallel(int64_t units, size_t scratch_bytes, const void* work, UnitFunction run) const {
+void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, const void* work, UnitFunction run) const {
   struct Shared {
     const void* work;
     UnitFunction run;
@@ -169,7 +169,9 @@ void Run::parallel(int64_t units, size_t scratch_bytes, const void* work, UnitFu
 
   // As many workers as processors, each taking units until none is left: the scratch is then bounded whatever the
   // number of units, and a slow unit holds up nobody. With fewer threads the first workers leave nothing to the rest.
-  const size_t workers = static_cast<size_t>(std::min(units, processors()));
+  constexpr double kCyclesWorthAThread = 30'000;
+  const double worth = std::min(cycles / kCyclesWorthAThread, static_cast<double>(processors() - 1));
+  const size_t workers = static_cast<size_t>(std::min(units, 1 + static_cast<int64_t>(worth)));
   const Scratch scratch(api_, context_, workers * shared.stride + 64);
   const auto address = reinterpret_cast<uintptr_t>(scratch.get());
   shared.scratch = static_cast<char*>(scratch.get()) + (-address % 64);

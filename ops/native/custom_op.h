@@ -66,16 +66,17 @@ class Run {
   void* output(size_t index, const Shape& shape) const;
 
   // Calls work(unit, scratch) once for each unit in [0, units), on ONNX Runtime's threads, and waits. Each thread has
-  // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena. `work` must not throw.
+  // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena. `work` must not throw. `cycles`, an
+  // estimate for all units together, keeps work off threads that would cost more to wake than they save.
   template <class Work>
-  void parallel(int64_t units, size_t scratch_bytes, const Work& work) const {
-    parallel(units, scratch_bytes, &work,
+  void parallel(int64_t units, size_t scratch_bytes, double cycles, const Work& work) const {
+    parallel(units, scratch_bytes, cycles, &work,
              [](const void* w, int64_t unit, void* scratch) { (*static_cast<const Work*>(w))(unit, scratch); });
   }
 
  private:
   using UnitFunction = void (*)(const void* work, int64_t unit, void* scratch);
-  void parallel(int64_t units, size_t scratch_bytes, const void* work, UnitFunction run) const;
+  void parallel(int64_t units, size_t scratch_bytes, double cycles, const void* work, UnitFunction run) const;
   const OrtApi* api_;
   OrtKernelContext* context_;
 };

@@ -117,7 +117,7 @@ class MaxRoiPool : public Kernel {
     job.order = order_of(type_);
     job.stream = static_cast<size_t>(bytes) > streaming_threshold();
     const RoiKernel::Mode& mode = plan.shared ? kernel.shared : kernel.separate;
-    run.parallel(mode.units(job), mode.scratch_bytes(job),
+    run.parallel(mode.units(job), mode.scratch_bytes(job), plan.cycles,
                  [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
   }
 
