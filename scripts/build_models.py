@@ -6,6 +6,8 @@ Two builds are byte for byte alike. The small files belong in version control; e
 from __future__ import annotations
 
 import argparse
+import sys
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -14,13 +16,16 @@ from rich.progress import track
 from onnx_maxpool.models import MODELS
 
 
-def main() -> None:
+def main() -> int:
     """Build, with a progress bar, and list what was written."""
     parser = argparse.ArgumentParser(description="Write the test models to a folder.")
     default = Path(__file__).resolve().parent.parent / "models"
     parser.add_argument("folder", nargs="?", type=Path, default=default, help="where to (default: %(default)s)")
     parser.add_argument("--skip-large", action="store_true", help="leave out models with external weights")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a new build would differ")
     arguments = parser.parse_args()
+    if arguments.check:
+        return check(arguments.folder)
 
     arguments.folder.mkdir(parents=True, exist_ok=True)
     chosen = [model for model in MODELS.values() if not (arguments.skip_large and model.has_large_weights)]
@@ -29,7 +34,21 @@ def main() -> None:
     for model, paths in written:
         for path in paths:
             console.print(f"{path.stat().st_size:>13,}  {path.name:<28} [dim]{model.description}[/]", soft_wrap=True)
+    return 0
+
+
+def check(folder: Path) -> int:
+    """Compare the folder's model files with a new build, byte for byte. External weights need not be there."""
+    with tempfile.TemporaryDirectory() as build:
+        for model in MODELS.values():
+            model.write(Path(build))
+        built = {path.name: path.read_bytes() for path in Path(build).glob("*.onnx")}
+    kept = {path.name: path.read_bytes() for path in folder.glob("*.onnx")}
+    differing = sorted(name for name in built.keys() | kept.keys() if built.get(name) != kept.get(name))
+    for name in differing:
+        print(f"{folder / name} is not what scripts/build_models.py writes")
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

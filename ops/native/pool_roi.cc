@@ -103,7 +103,7 @@ class RoiPool {
     for (int64_t first = (bins - 1) / kLanes * kLanes; first >= 0; first -= kLanes) {
       V square[kLanes];
       for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(bins_[first + i]);
-      Transpose<Key, kLanes>::apply(square);
+      transpose<Key, kLanes>(square);
       for (int c = 0; c < channels_; ++c) {
         const int64_t at = c * bins + first;
         if (at + kLanes <= room) {
@@ -127,7 +127,7 @@ class RoiPool {
     for (int64_t i = 0; i < count; i += kLanes) {
       V square[kLanes];
       for (int c = 0; c < kLanes; ++c) square[c] = order_.to_key(c < channels_ ? row(from + c * area_ + i) : V{});
-      Transpose<Key, kLanes>::apply(square);
+      transpose<Key, kLanes>(square);
       for (int j = 0; j < kLanes; ++j) to[i + j] = square[j];
     }
   }
@@ -164,7 +164,7 @@ class RoiPool {
         for (int64_t y = rows.start + 1; y < rows.end; ++y) best = max(best, order_.to_key(row(from += job_.width)));
         square[c] = best;
       }
-      Transpose<Key, kLanes>::apply(square);
+      transpose<Key, kLanes>(square);
       for (int j = 0; j < kLanes; ++j) line_[x - columns.start + j] = square[j];
     }
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -36,14 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         sys.exit(f'onnx-maxpool needs {error.name}: pip install "onnx-maxpool[cli]"')
 
-    (usage_error,) = typer.BadParameter.__bases__  # of click, which newer versions of typer carry inside
+    usage_error: Any = typer.BadParameter.__base__  # of click, which newer versions of typer carry inside
     try:
         sys.exit(app(args=arguments, prog_name="onnx-maxpool", standalone_mode=False))
     except usage_error as error:
         message = error.format_message()
     except REFUSALS as error:
         message = short_reason(str(error)) if isinstance(error, ORT_ERRORS) else str(error)
-    Console(stderr=True).print(Text(message or "refused without a reason", style="red"), soft_wrap=True)
+    Console(stderr=True).print(Text(message, style="red"), soft_wrap=True)
     sys.exit(1)
 
 

@@ -27,7 +27,6 @@ from onnx_maxpool.tables import comparison_table, milliseconds, node_lines, outp
 
 app = typer.Typer(
     help="Run, inspect and compare ONNX models with max-pooling operators that ONNX Runtime lacks.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -108,7 +107,11 @@ def compare(
     bin_edges: Edges = "exact",
     threads: Threads = 0,
 ) -> None:
-    """Compare ONNX Runtime's outputs with the reference evaluator's, exactly; exit code 1 if any differs."""
+    """Compare ONNX Runtime's outputs with the reference evaluator's, exactly; exit code 1 if any differs.
+
+    There is no tolerance: our operators never round, but others in the model, such as Gemm, may differ in the last
+    digit.
+    """
     parsed = _read(model)
     session = load(model, _options(threads), bin_edges=bin_edges)
     arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)

@@ -77,9 +77,7 @@ def first_difference(expected: Array, actual: Array) -> Difference | None:
     return Difference("cells", str(expected[index]), str(actual[index]), index, count, differs.size)
 
 
-def compare(
-    session: ort.InferenceSession, evaluator: ReferenceEvaluator, inputs: Mapping[str, Array]
-) -> Comparison:
+def compare(session: ort.InferenceSession, evaluator: ReferenceEvaluator, inputs: Mapping[str, Array]) -> Comparison:
     """Run both on the same inputs and compare every output of the model.
 
     `session` comes from `native.load`, `evaluator` from `reference_evaluator`. Whatever either raises, it raises here.

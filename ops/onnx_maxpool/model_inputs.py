@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -22,6 +24,7 @@ INTEGERS = (
     *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
     *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
 )
+ROI_OPERATORS = ("MaxRoiPool", "RoiPooling")
 SMALL = 10
 """Random integers are smaller than this."""
 
@@ -40,8 +43,9 @@ def model_inputs(
     of a dimension without a name by `INPUT.AXIS`; an array from a file settles the names in its own shape. One `seed`
     gives the same values every time.
 
-    The `rois` of a MaxRoiPool, if they are an input of the model, are rows that it accepts: a batch number in range and
-    a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9.
+    The `rois` of a MaxRoiPool or RoiPooling, if they are an input of the model, are rows that it accepts: a batch
+    number in range and a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9,
+    and those of an AdaptiveMaxPool's `output_size` from 1.
 
     Raises InputError for whatever is missing or does not fit, and OSError for files that cannot be read.
     """
@@ -54,11 +58,15 @@ def model_inputs(
         raise InputError(f"--dim {unknown[0]}: no random input has that dimension, only {', '.join(symbols) or 'none'}")
     shapes = _resolved_shapes(wanted, {**_dims_of_files(given, declared), **(dims or {})})
     sizes = {**{name: array.shape for name, array in given.items()}, **shapes}
-    limits = _roi_limits(model, sizes, set(shapes))
+    inferred = _inferred(model, sizes)
+    limits = _roi_limits(inferred, set(shapes))
+    counted = (found.node for found in operator_nodes(inferred) if found.node.op_type == "AdaptiveMaxPool")
+    counts = {name for node in counted for name in node.input[1:2]}
     random = np.random.default_rng(seed)
     for value in wanted:
         data_type = value.type.tensor_type.elem_type
-        given[value.name] = _draw(random, value.name, data_type, shapes[value.name], limits.get(value.name))
+        least = 1 if value.name in counts else 0
+        given[value.name] = _draw(random, value.name, data_type, shapes[value.name], least, limits.get(value.name))
     return {name: given[name] for name in declared if name in given}
 
 
@@ -143,9 +151,7 @@ def _resolved_shapes(values: Iterable[onnx.ValueInfoProto], sizes: Mapping[str, 
     symbols = dict.fromkeys(dim for dims in declared.values() for dim in dims if isinstance(dim, str))
     if missing := [f"--dim {symbol}=SIZE" for symbol in symbols if symbol not in sizes]:
         raise InputError(f"symbolic dimensions have no size, give {' '.join(missing)}")
-    return {
-        name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()
-    }
+    return {name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()}
 
 
 @dataclass(frozen=True)
@@ -163,26 +169,32 @@ class RoiLimits:
         return RoiLimits(batches, min(self.width, other.width), min(self.height, other.height))
 
 
-def _roi_limits(
-    model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], drawn: set[str]
-) -> dict[str, RoiLimits]:
-    """The limits of each input in `drawn` that is some MaxRoiPool's `rois`; `shapes` are the inputs' shapes."""
+def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> onnx.ModelProto:
+    """The model's outline with the inputs' `shapes` and what follows from them.
+
+    Inlined, so an input that is handed on to a local function has the graph's name.
+    """
     sized = outline(model)
     for value in sized.graph.input:
         if value.name in shapes:
             tensor = value.type.tensor_type
             tensor.CopyFrom(helper.make_tensor_type_proto(tensor.elem_type, shapes[value.name]).tensor_type)
-    # Inlined, a ROI input that is handed on to a local function has the graph's name.
-    inferred = infer(sized)
+    return infer(sized)
+
+
+def _roi_limits(inferred: onnx.ModelProto, drawn: set[str]) -> dict[str, RoiLimits]:
+    """The limits of each input in `drawn` that is some operator's `rois`."""
     types = dict(tensor_types(inferred.graph))
     limits: dict[str, RoiLimits] = {}
     for found in operator_nodes(inferred):
-        if found.node.op_type != "MaxRoiPool" or len(found.node.input) < 2 or found.node.input[1] not in drawn:
+        if found.node.op_type not in ROI_OPERATORS or len(found.node.input) < 2 or found.node.input[1] not in drawn:
             continue
         x, rois = found.node.input[:2]
         dims = types[x].shape.dim if x in types else []
         if len(dims) != 4 or not all(dims[axis].HasField("dim_value") for axis in (0, 2, 3)):
-            raise InputError(f"input {rois!r} holds ROIs on {x!r}, whose shape is not known: give {rois!r} with --input")
+            raise InputError(
+                f"input {rois!r} holds ROIs on {x!r}, whose shape is not known: give {rois!r} with --input"
+            )
         scale = next((a.f for a in found.node.attribute if a.name == "spatial_scale"), 1.0)
         batches, height, width = (dims[axis].dim_value for axis in (0, 2, 3))
         limit = RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
@@ -191,15 +203,21 @@ def _roi_limits(
 
 
 def _draw(
-    random: np.random.Generator, name: str, data_type: int, shape: tuple[int, ...], limits: RoiLimits | None
+    random: np.random.Generator,
+    name: str,
+    data_type: int,
+    shape: tuple[int, ...],
+    least: int,
+    limits: RoiLimits | None,
 ) -> Array:
+    """`least` is the smallest integer."""
     dtype = helper.tensor_dtype_to_np_dtype(data_type)
-    if limits is not None and len(shape) == 2 and shape[1] == 5:
-        return _draw_rois(random, dtype, shape[0], limits)
+    if limits is not None and shape[-1:] == (5,):
+        return _draw_rois(random, dtype, math.prod(shape[:-1]), limits).reshape(shape)
     if data_type in FLOATS:
         return random.standard_normal(shape).astype(dtype)
     if data_type in INTEGERS:
-        return random.integers(0, SMALL, shape).astype(dtype)
+        return random.integers(least, SMALL, shape).astype(dtype)
     if data_type == TensorProto.BOOL:
         return random.integers(0, 2, shape).astype(dtype)
     raise InputError(f"input {name!r} is {type_name(data_type)}, which has no random values: give it with --input")
@@ -207,7 +225,8 @@ def _draw(
 
 def _draw_rois(random: np.random.Generator, dtype: np.dtype[np.generic], count: int, limits: RoiLimits) -> Array:
     """(count, 5) rows `[batch, x1, y1, x2, y2]` that `dtype` holds."""
-    kind = ml_dtypes.finfo(dtype)
+    finfo: Callable[[Any], Any] = ml_dtypes.finfo  # NumPy's does not know bfloat16
+    kind = finfo(dtype)
     exact = 2 ** (int(kind.nmant) + 1)  # a larger batch number could round up, to one out of range
     batches = random.integers(0, max(min(limits.batches, exact), 1), (count, 1))
     largest = np.minimum([limits.width, limits.height], float(kind.max))

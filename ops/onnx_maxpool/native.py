@@ -19,6 +19,9 @@ from onnx_maxpool.windows import BIN_EDGES
 BIN_EDGES_ENTRY = "onnx_maxpool.bin_edges"
 """The session config entry that the library reads when it is registered; for C, C++, C# and Java too."""
 
+REGISTERED_ENTRY = "onnx_maxpool.registered"
+"""The session config entry in which the library notes that it is registered, and with which bin edges."""
+
 LIBRARY_NAMES = {"win32": "onnx_maxpool.dll", "darwin": "libonnx_maxpool.dylib"}
 
 PROTOBUF_LIMIT = 2**31 - 1
@@ -39,12 +42,28 @@ def register(session_options: ort.SessionOptions, *, bin_edges: BinEdges = "exac
     """Make sessions with these options run our operators.
 
     `bin_edges="float32"` cuts ROI bins as ONNX Runtime's own MaxRoiPool does (M12). Registering twice on one
-    SessionOptions is harmless; with another `bin_edges` it raises RuntimeError. Raises ValueError for other values.
+    SessionOptions is harmless. Raises ValueError for another value, and where the options are registered with the other
+    one.
     """
     if bin_edges not in BIN_EDGES:
         raise ValueError(f"onnx_maxpool: bin_edges is {bin_edges!r}, expected {' or '.join(map(repr, BIN_EDGES))}")
+    registered = _config_entry(session_options, REGISTERED_ENTRY)
+    if registered == bin_edges:
+        return
+    if registered is not None:
+        raise ValueError(
+            f"onnx_maxpool: these session options are registered with bin_edges {registered!r}, "
+            f"expected other options for {bin_edges!r}"
+        )
     session_options.add_session_config_entry(BIN_EDGES_ENTRY, bin_edges)
     session_options.register_custom_ops_library(library_path())
+
+
+def _config_entry(session_options: ort.SessionOptions, key: str) -> str | None:
+    try:
+        return str(session_options.get_session_config_entry(key))
+    except RuntimeError:  # ONNX Runtime's way to say that there is none
+        return None
 
 
 def load(

@@ -18,7 +18,10 @@ BFLOAT16 = onnx.TensorProto.BFLOAT16
 def run(
     session: ort.InferenceSession, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
 ) -> list[Array]:
-    """`session.run(outputs, inputs)` that also takes and gives bfloat16 arrays (ml_dtypes'), which ORT's own does not."""
+    """`session.run(outputs, inputs)` that also takes and gives bfloat16 arrays, as ONNX Runtime's own does not.
+
+    bfloat16 is ml_dtypes'. Raises what ONNX Runtime raises.
+    """
     names = list(outputs) if outputs is not None else [output.name for output in session.get_outputs()]
     feeds = {name: to_ort_value(array) for name, array in inputs.items()}
     return [from_ort_value(value) for value in session.run_with_ort_values(names, feeds)]

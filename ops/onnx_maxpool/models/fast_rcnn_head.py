@@ -106,7 +106,7 @@ class Layer:
 
 
 def fast_rcnn_head(size: HeadSize | None = None) -> onnx.ModelProto:
-    """Opset 22. `conv5_3` float (N, C, H, W) and `rois` (R, 5), to `cls_score` (R, classes), `bbox_pred` (R, 4 classes).
+    """Opset 22. `conv5_3` float (N, C, H, W), `rois` (R, 5), to `cls_score` (R, classes), `bbox_pred` (R, 4 classes).
 
     MaxRoiPool 7 x 7 at scale 1/16, two hidden layers with Relu, two outputs; the pooled tensor is no output. The
     weights are external, in `<name>.weights`, which `write_weights` writes.

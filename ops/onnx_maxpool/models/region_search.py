@@ -6,8 +6,9 @@ between their descriptors and the query's. Nothing is learned: the features are 
 It is made so that every runtime gives the same bits:
 
 - pixels and weights are integers, and the convolution's sums stay below 2^21, so float32 holds them exactly;
-- responses, below 2^20, are compressed to `floor(sqrt(n))`. The convolution's bias is 1/2, and `sqrt(n + 1/2)` lies more
-  than one unit in the last place from every integer, so even a square root that is one unit off gives the same floor;
+- responses, below 2^20, are compressed to `floor(sqrt(n))`. The convolution's bias is 1/2, and `sqrt(n + 1/2)` lies
+  more than one unit in the last place from every integer, so even a square root that is one unit off gives the same
+  floor;
 - pooling selects and never rounds (G6);
 - descriptors are integers in double, and their sums of products stay below 2^53;
 - what remains, two square roots, a product and a quotient per box, are single operations, which IEEE 754 rounds

@@ -1,0 +1,49 @@
+"""Each instruction set that the kernels were compiled for gives the same outputs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+TARGET_SCRIPT = """
+import numpy as np
+from roi_cases import assert_same, dtype_of, model, native, random_case, reference
+rng = np.random.default_rng(23)
+for element_type in ("float16", "bfloat16", "float", "double"):
+    for channels in (1, 3, 4, 7, 8, 15, 16, 33, 70):
+        for roi_count in (1, 40):
+            x, rois = random_case(rng, dtype_of(element_type), (2, channels, 13, 19), roi_count, 0.5)
+            proto = model(element_type, pooled_shape=(3, 6), spatial_scale=0.5)
+            assert_same(native(proto, x, rois), reference(proto, x, rois))
+print("equal")
+"""
+
+
+def run_with_target(target: str, script: str) -> subprocess.CompletedProcess[str]:
+    here = os.path.dirname(__file__)
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "ONNX_MAXPOOL_TARGET": target},
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def targets_here() -> list[str]:
+    """The library's own answer to a target that there is not: the list of those that this processor runs."""
+    register = "import onnxruntime, onnx_maxpool; onnx_maxpool.register(onnxruntime.SessionOptions())"
+    answer = run_with_target("none", register)
+    message = answer.stderr.strip().splitlines()[-1]
+    assert "environment variable ONNX_MAXPOOL_TARGET is 'none', expected one of" in message
+    return message.rpartition("expected one of ")[2].split(", ")
+
+
+def test_every_target_equals_the_reference() -> None:
+    targets = targets_here()
+    assert targets[0] == "baseline"
+    for target in targets:
+        done = run_with_target(target, TARGET_SCRIPT)
+        assert (done.stdout.strip(), done.returncode) == ("equal", 0), f"{target}: {done.stderr}"
