@@ -1,9 +1,21 @@
 """The max-pooling operators that ONNX Runtime and ONNX's tools lack."""
 
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.native import library_path, load, register
+from onnx_maxpool.native import load
 from onnx_maxpool.ort_values import run
+from onnx_maxpool.python_ops import register_python_ops, to_python_ops
 from onnx_maxpool.reference import reference_ops
+from onnx_maxpool.registration import library_path, register
 from onnx_maxpool.schemas import register_schemas
 
-__all__ = ["OperatorError", "library_path", "load", "reference_ops", "register", "register_schemas", "run"]
+__all__ = [
+    "OperatorError",
+    "library_path",
+    "load",
+    "reference_ops",
+    "register",
+    "register_python_ops",
+    "register_schemas",
+    "run",
+    "to_python_ops",
+]
