@@ -1,9 +1,11 @@
 """The max-pooling operators that ONNX Runtime and ONNX's tools lack."""
 
+from onnx_maxpool import windows
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.functional import adaptive_max_pool, max_pooling, max_roi_pool, roi_pooling
 from onnx_maxpool.native import load
 from onnx_maxpool.ort_values import run
+from onnx_maxpool.plotting import plot_windows
 from onnx_maxpool.python_ops import register_python_ops, to_python_ops
 from onnx_maxpool.reference import reference_ops
 from onnx_maxpool.registration import library_path, register
@@ -16,6 +18,7 @@ __all__ = [
     "load",
     "max_pooling",
     "max_roi_pool",
+    "plot_windows",
     "reference_ops",
     "register",
     "register_python_ops",
@@ -23,4 +26,5 @@ __all__ = [
     "roi_pooling",
     "run",
     "to_python_ops",
+    "windows",
 ]
