@@ -1,0 +1,357 @@
+"""The operators by brute force, cell by cell, from the published texts: shares no code with the reference.
+
+Windows are cut with fractions, a maximum is a loop over a list. Every open question (`ways.WAYS`) is a switch, so that
+this also computes what a backend with other answers would give. Slow, and meant for cases small enough to read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from onnx_maxpool.aliases import Array, Attributes
+from onnx_maxpool.conformance.ways import REFUSED, WAYS, Way
+
+FAR = 2**30
+
+
+class RefusedError(Exception):
+    """The way computed in answers with an error."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The cells that one output cell covers."""
+
+    output: tuple[int, ...]
+    """The output cell, from its third dimension on (ROI operators: from the first, without the channel)."""
+    image: int | None
+    """None where the ROI names no image and the way gives zeros."""
+    ranges: tuple[range, ...]
+    """Per spatial axis, as they lie in the map."""
+    reaches_out: bool = False
+    """Whether it also covers padding."""
+
+
+class Chosen:
+    """A way, completed: `chosen("rounding")` is its answer to a question."""
+
+    def __init__(self, way: Way) -> None:
+        self.way = way
+
+    def __call__(self, question: str) -> str:
+        """The answer."""
+        return self.way.get(question, WAYS[question][0])
+
+
+# --- ROIs -------------------------------------------------------------------------------------------------------------
+
+
+def roi_plan(x: Array, rois: Array, pooled: Sequence[int], scale: float, chosen: Chosen) -> Iterator[list[Window]]:
+    """The windows of each ROI; `rois` (R, 5)."""
+    if scale <= 0 and chosen("scale of 0") == REFUSED:
+        raise RefusedError("scale")
+    images, _, height, width = x.shape
+    for row in rois:
+        image = batch_number(float(row[0]), images, chosen)
+        corners = [roi_edge(value, rois.dtype, scale, chosen) for value in row[1:]]
+        nothing = None in corners
+        x1, y1, x2, y2 = (0 if corner is None else corner for corner in corners)
+        if chosen("order") == "y before x":
+            x1, y1, x2, y2 = y1, x1, y2, x2
+        rows = [] if nothing else bins(y1, y2, pooled[0], height, chosen)
+        columns = [] if nothing else bins(x1, x2, pooled[1], width, chosen)
+        yield [
+            Window((i, j), image, (range(0), range(0)) if nothing else (rows[i], columns[j]))
+            for i, j in itertools.product(range(pooled[0]), range(pooled[1]))
+        ]
+
+
+def batch_number(value: float, images: int, chosen: Chosen) -> int | None:
+    """M10: the image, None for one that is read as zeros. Raises RefusedError."""
+    if math.isnan(value):
+        if chosen("nan batch") == REFUSED:
+            raise RefusedError("batch")
+        value = 0.0
+    if value != math.trunc(value) and chosen("fractional batch") == REFUSED:
+        raise RefusedError("batch")
+    number = round(value) if chosen("fractional batch") == "batch rounded" else math.trunc(value)
+    if 0 <= number < images:
+        return number
+    way = chosen("batch")
+    if way == REFUSED:
+        raise RefusedError("batch")
+    return {"batch modulo N": number % images, "nearest batch": min(max(number, 0), images - 1)}.get(way)
+
+
+def roi_edge(value: Any, dtype: np.dtype[Any], scale: float, chosen: Chosen) -> int | None:
+    """M5 and M11: a coordinate in cells; None where the way takes a ROI with it as empty. Raises RefusedError."""
+    if chosen("coordinates") != "coordinates as given":
+        value = value.astype(np.float16 if chosen("coordinates").split()[-1] == "float16" else ml_dtypes.bfloat16)
+    number = float(value)
+    if math.isnan(number):
+        way = chosen("nan coordinate")
+        if way == REFUSED:
+            raise RefusedError("coordinate")
+        return {"NaN coordinate is 0": 0, "NaN coordinate is far below 0": -(2**31)}.get(way)
+    in_double = dtype == np.float64
+    if chosen("product") != "product in the type's precision":
+        in_double = chosen("product") == "product in double"
+    kind = np.float64 if in_double else np.float32
+    factor = 1.0 if chosen("scale") == "scale ignored" else scale
+    with np.errstate(over="ignore"):
+        product = kind(number) * kind(np.float32(factor))
+    if abs(float(product)) >= FAR:
+        return far_edge(float(product), chosen)
+    return rounded(product, chosen("rounding"))
+
+
+def far_edge(product: float, chosen: Chosen) -> int:
+    """M11 for what lies beyond ±2^30. Raises RefusedError."""
+    way = chosen("saturation")
+    if way == REFUSED:
+        raise RefusedError("coordinate")
+    if way == "far coordinates wrap around 32 bits" and abs(product) >= 2**31:
+        return -(2**31)  # what x86 makes of a float beyond an int32
+    return FAR if product > 0 else -FAR
+
+
+def rounded(product: Any, rounding: str) -> int:
+    """A finite number as an integer."""
+    exact = Fraction(float(product))
+    half = Fraction(1, 2)
+    sign = -1 if exact < 0 else 1
+    return {
+        "half away from zero": lambda: sign * math.floor(abs(exact) + half),
+        "half to even": lambda: round(exact),
+        "floor(x + 0.5)": lambda: math.floor(float(product + type(product)(0.5))),
+        "half toward zero": lambda: sign * math.ceil(abs(exact) - half),
+        "floor": lambda: math.floor(exact),
+        "truncation": lambda: math.trunc(exact),
+    }[rounding]()
+
+
+def bins(first: int, last: int, count: int, size: int, chosen: Chosen) -> list[range]:
+    """M6 to M8: the bins along one axis, clipped to the map."""
+    if last < first:
+        if chosen("malformed") == REFUSED:
+            raise RefusedError("malformed")
+        if chosen("malformed") == "malformed ROI is turned round":
+            first, last = last, first
+    if chosen("clipping") == "ROIs clipped to the map before they are cut":
+        first, last = max(first, 0), min(last, size - 1)
+    extent = last - first + (chosen("corners") == "corners inclusive")
+    if chosen("malformed") == "malformed ROI is empty" and extent <= 0:
+        return [range(0)] * count
+    extent = max(extent, 1)
+    limit = size - (chosen("clipping") == "clipped one cell short")
+    return [range(max(first + start, 0), min(first + end, limit)) for start, end in even_cuts(extent, count, chosen)]
+
+
+def even_cuts(extent: int, count: int, chosen: Chosen) -> list[tuple[int, int]]:
+    """M7 and A2: where the windows that share out `extent` cells start and end."""
+    edges: list[tuple[Any, Any]]
+    way = chosen("edges")
+    if way == "exact integers":
+        edges = [(Fraction(p * extent, count), Fraction((p + 1) * extent, count)) for p in range(count)]
+    elif way == "accumulated float32 edges":
+        edges, at = [], np.float32(0)
+        for _ in range(count):
+            edges.append((at, at + np.float32(extent) / np.float32(count)))
+            at = edges[-1][1]
+    else:
+        kind: Any = np.float32 if way == "float32 edges" else np.float64
+        edges = [
+            (kind(p) * (kind(extent) / kind(count)), kind(p + 1) * (kind(extent) / kind(count))) for p in range(count)
+        ]
+    start = {
+        "start rounded down": math.floor,
+        "start rounded up": math.ceil,
+        "start rounded to nearest": lambda edge: math.floor(edge + Fraction(1, 2)),
+    }[chosen("start")]
+    end = {
+        "end rounded up": math.ceil,
+        "end rounded down": lambda edge: math.floor(edge),
+        "one cell too far": lambda edge: math.ceil(edge) + 1,
+    }[chosen("end")]
+    return [(int(start(a)), int(end(b))) for a, b in edges]
+
+
+# --- the operators ----------------------------------------------------------------------------------------------------
+
+
+def plan(operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way | None = None) -> list[list[Window]]:
+    """The windows of all output cells: for ROI operators a list per ROI, for the others one list.
+
+    Raises RefusedError.
+    """
+    chosen = Chosen(way or {})
+    x = inputs[0]
+    if operator in ("MaxRoiPool", "RoiPooling"):
+        pooled = attributes["pooled_shape" if operator == "MaxRoiPool" else "pooled_size"]
+        scale = float(np.float32(attributes.get("spatial_scale", 1.0)))
+        return list(roi_plan(x, inputs[1].reshape(-1, 5), pooled, scale, chosen))
+    if operator == "MaxPooling1":
+        return [sliding_plan(x.shape[2:], attributes, chosen)]
+    axes = [
+        [range(start, end) for start, end in even_cuts(size, int(count), chosen)]
+        for size, count in zip(x.shape[2:], inputs[1], strict=True)
+    ]
+    return [[Window(at, None, ranges) for at, ranges in product_of(axes)]]
+
+
+def sliding_plan(dims: Sequence[int], attributes: Attributes, chosen: Chosen) -> list[Window]:
+    """P3 and P4."""
+    ones, zeros = [1] * len(dims), [0] * len(dims)
+    padding = attributes.get("start_padding", zeros), attributes.get("end_padding", zeros)
+    windows, strides = attributes["window_size"], attributes.get("strides", ones)
+    too_large = any(p >= size for side in padding for p, size in zip(side, windows, strict=True))
+    if too_large and chosen("large padding") == REFUSED:
+        raise RefusedError("padding")
+    axes = []
+    for size, window, stride, before, after in zip(dims, windows, strides, *padding, strict=True):
+        free = Fraction(size + before + after - window, stride)
+        count = 1 + (math.floor if chosen("count") == "output size rounded down" else math.ceil)(free)
+        starts = [i * stride - before for i in range(count)]
+        axes.append([(range(max(s, 0), min(s + window, size)), s < 0 or s + window > size) for s in starts])
+    return [
+        Window(at, None, tuple(part[0] for part in parts), any(part[1] for part in parts))
+        for at, parts in product_of(axes)
+    ]
+
+
+def product_of(axes: Sequence[Sequence[Any]]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
+    """Each position in a grid, in row-major order, with the axes' entries there."""
+    for numbered in itertools.product(*(enumerate(axis) for axis in axes)):
+        yield tuple(i for i, _ in numbered), tuple(entry for _, entry in numbered)
+
+
+def evaluate(
+    operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way | None = None, *, outputs: int = 1
+) -> tuple[Array, ...]:
+    """The outputs, in a way; the index is the second. Raises RefusedError."""
+    with np.errstate(over="ignore"):  # a cast to a narrower type may give infinity
+        return _evaluate(operator, inputs, attributes, way or {}, outputs)
+
+
+def _evaluate(
+    operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way, outputs: int
+) -> tuple[Array, ...]:
+    chosen = Chosen(way)
+    x = inputs[0]
+    parts = plan(operator, inputs, attributes, way)
+    cells = numbers(x, chosen)
+    if operator in ("MaxRoiPool", "RoiPooling"):
+        pooled = attributes["pooled_shape" if operator == "MaxRoiPool" else "pooled_size"]
+        y = np.zeros((len(parts), x.shape[1], *pooled), x.dtype)
+        for r, windows in enumerate(parts):
+            for window, c in itertools.product(windows, range(x.shape[1])):
+                y[(r, c, *window.output)] = maximum(cells, x, window.image, c, window, chosen)[0]
+        return (with_type(y, chosen),)
+    (windows,) = parts
+    dims = tuple(np.array([window.output for window in windows]).max(axis=0) + 1)
+    y = np.zeros((*x.shape[:2], *dims), x.dtype)
+    index = np.zeros(y.shape, np.dtype(index_type(operator, attributes)))
+    for n, c, window in itertools.product(range(x.shape[0]), range(x.shape[1]), windows):
+        value, at = maximum(cells, x, n, c, window, chosen)
+        y[(n, c, *window.output)] = value
+        index[(n, c, *window.output)] = numbered(operator, x.shape, n, c, at, chosen)
+    return (with_type(y, chosen), index)[:outputs]
+
+
+def numbers(x: Array, chosen: Chosen) -> Mapping[tuple[int, ...], Any]:
+    """The cells as Python's numbers, which hold every type's values exactly."""
+    way = chosen("precision")
+    if way != "values kept":
+        kind = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "double": np.float64}[way.split()[-1]]
+        x = x.astype(kind)
+    plain = x if x.dtype.kind in "iu" else x.astype(np.float64)
+    return {at: plain[at].item() for at in np.ndindex(x.shape)}
+
+
+def maximum(
+    cells: Mapping[tuple[int, ...], Any], x: Array, image: int | None, channel: int, window: Window, chosen: Chosen
+) -> tuple[Any, tuple[int, ...]]:
+    """G2 to G5, M9: the maximum in a window of a channel, and the spatial position of its first cell."""
+    lowest = lowest_finite(x.dtype)
+    if image is None:
+        return 0, ()
+    candidates = [(cells[(image, channel, *at)], at) for at in itertools.product(*window.ranges)]
+    if window.reaches_out and chosen("padding") == "padding is 0":
+        candidates.insert(0, (0, (0,) * len(window.ranges)))
+    if not candidates:
+        floor = -math.inf if x.dtype.kind not in "iu" else lowest
+        if chosen("large padding") == "window of padding alone is -inf or lowest":
+            return floor, (0,) * len(window.ranges)
+        empty = {"empty bin is 0": 0, "empty bin is -inf": floor, "empty bin is the lowest finite number": lowest}
+        return empty[chosen("empty")], (0,) * len(window.ranges)
+    best, place = largest(candidates, lowest, chosen)
+    if chosen("minimum") == "maximum starts at the lowest finite number":
+        best = best if math.isnan(best) else max(best, lowest)
+    if chosen("minimum") == "maximum starts at 0":
+        best = best if math.isnan(best) else max(best, 0)
+    return best, place
+
+
+def lowest_finite(dtype: np.dtype[Any]) -> Any:
+    """The least number of a type that is not infinite."""
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min)
+    return float(ml_dtypes.finfo(dtype).min)  # type: ignore[no-untyped-call]
+
+
+def largest(
+    candidates: Sequence[tuple[Any, tuple[int, ...]]], lowest: Any, chosen: Chosen
+) -> tuple[Any, tuple[int, ...]]:
+    """The maximum of at least one cell, and where it lies."""
+    nans = [at for value, at in candidates if value != value]
+    way = chosen("nan")
+    if nans and way == "NaN wins":
+        return math.nan, nans[-1 if chosen("nan index") == "last NaN" else 0]
+    if nans and way == "NaN kept only if first" and nans[0] == candidates[0][1]:
+        return math.nan, nans[0]
+    if nans and way == "maximum restarts after a NaN":
+        last = max(i for i, (value, _) in enumerate(candidates) if value != value)
+        if last == len(candidates) - 1:
+            return math.nan, candidates[last][1]
+        candidates = candidates[last + 1 :]
+    kept = [(value, at) for value, at in candidates if value == value]
+    if not kept:
+        return lowest, candidates[0][1]
+    best = max(value for value, _ in kept)
+    places = [at for value, at in kept if value == best]
+    if best == 0 and chosen("zeros") == "+0 above -0":
+        positive = [at for value, at in kept if value == 0 and math.copysign(1, value) > 0]
+        places = positive or places
+    return best, places[-1 if chosen("tie") == "last of equals" else 0]
+
+
+def index_type(operator: str, attributes: Attributes) -> str:
+    """P5 and A3: NumPy's name of the index's type."""
+    spelling = attributes.get("index_element_type", "u32" if operator == "MaxPooling1" else "i64")
+    return ("uint" if spelling[0] == "u" else "int") + str(spelling[1:])
+
+
+def numbered(operator: str, shape: Sequence[int], image: int, channel: int, at: tuple[int, ...], chosen: Chosen) -> int:
+    """P5 and A3: the number of a cell."""
+    way = chosen("numbering")
+    dims = shape[2:]
+    if way == "column-major":
+        return sum(i * math.prod(dims[:axis]) for axis, i in enumerate(at))
+    in_channel = sum(i * math.prod(dims[axis + 1 :]) for axis, i in enumerate(at))
+    whole = operator == "MaxPooling1"
+    if way != "numbered as the rule says":
+        whole = way == "numbered in the whole input"
+    return in_channel + whole * (image * shape[1] + channel) * math.prod(dims)
+
+
+def with_type(y: Array, chosen: Chosen) -> Array:
+    """G6: the output's type."""
+    return y.astype(np.float32) if chosen("result") == "result is float32" else y
