@@ -25,8 +25,8 @@ class BackendTest:
     ```
 
     A pattern is a regular expression that is searched in cases' names. One that no case matches fails a test of its
-    own, and so does an `xfail` whose case passes: what is left out cannot go stale. By default the cases that the published
-    texts settle are asked; where `levels` names `implementation-defined`, such a case passes with any named answer.
+    own, and so does an `xfail` whose case passes: what is left out cannot go stale. By default the cases that the
+    published texts settle are asked; with `implementation-defined` among `levels`, any named answer to one passes.
     """
 
     def __init__(

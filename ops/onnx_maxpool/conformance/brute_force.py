@@ -20,6 +20,7 @@ from onnx_maxpool.aliases import Array, Attributes
 from onnx_maxpool.conformance.ways import REFUSED, WAYS, Way
 
 FAR = 2**30
+LEAST_INT32 = -(2**31)
 
 
 class RefusedError(Exception):
@@ -61,17 +62,11 @@ def roi_plan(x: Array, rois: Array, pooled: Sequence[int], scale: float, chosen:
     images, _, height, width = x.shape
     for row in rois:
         image = batch_number(float(row[0]), images, chosen)
-        corners = [roi_edge(value, rois.dtype, scale, chosen) for value in row[1:]]
-        nothing = None in corners
-        x1, y1, x2, y2 = (0 if corner is None else corner for corner in corners)
+        x1, y1, x2, y2 = (roi_edge(value, rois.dtype, scale, chosen) for value in row[1:])
         if chosen("order") == "y before x":
             x1, y1, x2, y2 = y1, x1, y2, x2
-        rows = [] if nothing else bins(y1, y2, pooled[0], height, chosen)
-        columns = [] if nothing else bins(x1, x2, pooled[1], width, chosen)
-        yield [
-            Window((i, j), image, (range(0), range(0)) if nothing else (rows[i], columns[j]))
-            for i, j in itertools.product(range(pooled[0]), range(pooled[1]))
-        ]
+        axes = bins(y1, y2, pooled[0], height, chosen), bins(x1, x2, pooled[1], width, chosen)
+        yield [Window(at, image, ranges) for at, ranges in product_of(axes)]
 
 
 def batch_number(value: float, images: int, chosen: Chosen) -> int | None:
@@ -91,8 +86,8 @@ def batch_number(value: float, images: int, chosen: Chosen) -> int | None:
     return {"batch modulo N": number % images, "nearest batch": min(max(number, 0), images - 1)}.get(way)
 
 
-def roi_edge(value: Any, dtype: np.dtype[Any], scale: float, chosen: Chosen) -> int | None:
-    """M5 and M11: a coordinate in cells; None where the way takes a ROI with it as empty. Raises RefusedError."""
+def roi_edge(value: Any, dtype: np.dtype[Any], scale: float, chosen: Chosen) -> int:
+    """M5 and M11: a coordinate in cells. Raises RefusedError."""
     if chosen("coordinates") != "coordinates as given":
         value = value.astype(np.float16 if chosen("coordinates").split()[-1] == "float16" else ml_dtypes.bfloat16)
     number = float(value)
@@ -100,7 +95,7 @@ def roi_edge(value: Any, dtype: np.dtype[Any], scale: float, chosen: Chosen) -> 
         way = chosen("nan coordinate")
         if way == REFUSED:
             raise RefusedError("coordinate")
-        return {"NaN coordinate is 0": 0, "NaN coordinate is far below 0": -(2**31)}.get(way)
+        return 0 if way == "NaN coordinate is 0" else LEAST_INT32
     in_double = dtype == np.float64
     if chosen("product") != "product in the type's precision":
         in_double = chosen("product") == "product in double"
@@ -119,7 +114,7 @@ def far_edge(product: float, chosen: Chosen) -> int:
     if way == REFUSED:
         raise RefusedError("coordinate")
     if way == "far coordinates wrap around 32 bits" and abs(product) >= 2**31:
-        return -(2**31)  # what x86 makes of a float beyond an int32
+        return LEAST_INT32  # what x86 makes of a float beyond an int32
     return FAR if product > 0 else -FAR
 
 
@@ -148,6 +143,8 @@ def bins(first: int, last: int, count: int, size: int, chosen: Chosen) -> list[r
     if chosen("clipping") == "ROIs clipped to the map before they are cut":
         first, last = max(first, 0), min(last, size - 1)
     extent = last - first + (chosen("corners") == "corners inclusive")
+    if LEAST_INT32 in (first, last):  # the ways that lead here compute in 32 bits
+        extent = (extent - LEAST_INT32) % 2**32 + LEAST_INT32
     if chosen("malformed") == "malformed ROI is empty" and extent <= 0:
         return [range(0)] * count
     extent = max(extent, 1)
@@ -201,7 +198,7 @@ def plan(operator: str, inputs: Sequence[Array], attributes: Attributes, way: Wa
     if operator == "MaxPooling1":
         return [sliding_plan(x.shape[2:], attributes, chosen)]
     axes = [
-        [range(start, end) for start, end in even_cuts(size, int(count), chosen)]
+        [range(start, min(end, size)) for start, end in even_cuts(size, int(count), chosen)]
         for size, count in zip(x.shape[2:], inputs[1], strict=True)
     ]
     return [[Window(at, None, ranges) for at, ranges in product_of(axes)]]
@@ -261,7 +258,7 @@ def _evaluate(
     index = np.zeros(y.shape, np.dtype(index_type(operator, attributes)))
     for n, c, window in itertools.product(range(x.shape[0]), range(x.shape[1]), windows):
         value, at = maximum(cells, x, n, c, window, chosen)
-        y[(n, c, *window.output)] = value
+        y[(n, c, *window.output)] = held(value, x.dtype)
         index[(n, c, *window.output)] = numbered(operator, x.shape, n, c, at, chosen)
     return (with_type(y, chosen), index)[:outputs]
 
@@ -288,7 +285,7 @@ def maximum(
         candidates.insert(0, (0, (0,) * len(window.ranges)))
     if not candidates:
         floor = -math.inf if x.dtype.kind not in "iu" else lowest
-        if chosen("large padding") == "window of padding alone is -inf or lowest":
+        if window.reaches_out and chosen("large padding") == "window of padding alone is the lowest":
             return floor, (0,) * len(window.ranges)
         empty = {"empty bin is 0": 0, "empty bin is -inf": floor, "empty bin is the lowest finite number": lowest}
         return empty[chosen("empty")], (0,) * len(window.ranges)
@@ -298,6 +295,13 @@ def maximum(
     if chosen("minimum") == "maximum starts at 0":
         best = best if math.isnan(best) else max(best, 0)
     return best, place
+
+
+def held(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A value as an integer type holds it, which a way may have rounded out of its range."""
+    if dtype.kind not in "iu":
+        return value
+    return min(max(int(value), int(np.iinfo(dtype).min)), int(np.iinfo(dtype).max))
 
 
 def lowest_finite(dtype: np.dtype[Any]) -> Any:

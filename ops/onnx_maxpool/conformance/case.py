@@ -14,7 +14,7 @@ from onnx import helper
 from onnx_maxpool.aliases import Array, Attributes
 from onnx_maxpool.comparison import first_difference, reference_evaluator
 from onnx_maxpool.conformance.brute_force import RefusedError, evaluate
-from onnx_maxpool.conformance.ways import WAYS, Way, rule_way
+from onnx_maxpool.conformance.ways import REFUSED, WAYS, Way, rule_way
 from onnx_maxpool.models.model import finished
 from onnx_maxpool.registry import OperatorVersion
 
@@ -47,8 +47,13 @@ class Case:
     """The names of the node's outputs."""
     asks: tuple[str, ...] = ()
     """The questions of `ways.WAYS` on which the answer turns."""
+    refuses: bool = False
+    """Whether the rule's answer is an error."""
     control: Case | None = None
-    """Where the rule refuses: a case that differs only in what is refused, which a backend must be able to run."""
+    """Where an error is among the known answers: a valid case, alike but for that, which a backend must be able to run.
+
+    Otherwise a backend that refuses everything would give the answer.
+    """
 
     @property
     def operator(self) -> str:
@@ -59,11 +64,6 @@ class Case:
     def required(self) -> bool:
         """Whether another answer than the rule's is a failure."""
         return self.level == "required"
-
-    @property
-    def refuses(self) -> bool:
-        """Whether the rule's answer is an error."""
-        return self.control is not None
 
     @property
     def folder(self) -> str:
@@ -77,7 +77,7 @@ class Case:
 
     def model(self) -> onnx.ModelProto:
         """The model: one node, every dimension known, but for the outputs' where the rule refuses."""
-        outputs = (self.control or self).expected
+        outputs = self.control.expected if self.refuses and self.control is not None else self.expected
         values = zip(self.outputs, outputs, strict=True)
         return self._model([_value_info(name, y, None if self.refuses else y.shape) for name, y in values])
 
@@ -115,6 +115,18 @@ class Case:
         rule = None if self.refuses else self.expected
         answers = {way: self.brute_force({question: way}) for question in self.asks for way in WAYS[question][1:]}
         return {way: answer for way, answer in answers.items() if not same(rule, answer)}
+
+    @cached_property
+    def single_faults(self) -> Mapping[str, Outputs | None]:
+        """What a backend answers that is right but for one way, where that shows, by the way's name.
+
+        Empty where the rule refuses: brute force takes only what is valid.
+        """
+        if self.refuses:
+            return {}
+        ways = {way: question for question, names in WAYS.items() for way in names[1:] if way != REFUSED}
+        answers = {way: self.brute_force({question: way}) for way, question in ways.items()}
+        return {way: answer for way, answer in answers.items() if not same(self.expected, answer)}
 
 
 def same(expected: Outputs | None, obtained: Outputs | None) -> bool:

@@ -48,10 +48,10 @@ def case_folder(case: Case) -> Path:
 def write_case(folder: Path, case: Case) -> list[Path]:
     """Write one case."""
     home = folder / case_folder(case)
-    if case.control is None:
+    control = case.control
+    if control is None or not case.refuses:
         outputs = dict(zip(case.outputs, case.expected, strict=True))
         return _write(home, "model.onnx", "test_data_set_0", case, outputs)
-    control = case.control
     expected = dict(zip(control.outputs, control.expected, strict=True))
     return [
         *_write(home, "model.onnx", "test_data_set_0", case, {}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -10,7 +9,6 @@ from onnx_maxpool.aliases import Array
 from onnx_maxpool.comparison import first_difference
 from onnx_maxpool.conformance.attempt import Attempt
 from onnx_maxpool.conformance.case import Case, same
-from onnx_maxpool.conformance.ways import REFUSED, WAYS, rule_way
 
 
 class Outcome(str, Enum):
@@ -58,13 +56,13 @@ def judge(case: Case, done: Attempt, control: Attempt | None = None) -> Result:
     def result(outcome: Outcome, detail: str, ways: tuple[str, ...] = ()) -> Result:
         return Result(case, outcome, ways, detail, obtained, done.seconds)
 
-    if control is not None and control.happened != "answered":
-        # A backend that refuses the valid model too has not shown that it knows the difference.
-        return result(Outcome.UNSUPPORTED, f"the valid control {control.happened}: {control.text}")
     if done.happened == "crashed":
         return result(Outcome.CRASH, done.text)
     if done.happened == "timed out":
         return result(Outcome.TIMEOUT, done.text)
+    if obtained is None and control is not None and control.happened != "answered":
+        # A backend that refuses the valid model too has not shown that it knows the difference.
+        return result(Outcome.UNSUPPORTED, f"the valid control {control.happened}: {control.text}")
     if done.happened == "unsupported" and not case.refuses:
         return result(Outcome.UNSUPPORTED, done.text)
     if same(None if case.refuses else case.expected, obtained):
@@ -75,7 +73,9 @@ def judge(case: Case, done: Attempt, control: Attempt | None = None) -> Result:
         return result(Outcome.PASS, detail, ways)
     if obtained is None:
         return result(Outcome.ERROR, detail, ways)
-    return result(Outcome.FAIL, detail, ways or tuple(single_faults(case, obtained)))
+    if not ways and len(obtained) == len(case.outputs):
+        ways = tuple(way for way, answer in case.single_faults.items() if same(answer, obtained))
+    return result(Outcome.FAIL, detail, ways)
 
 
 def difference(case: Case, obtained: tuple[Array, ...]) -> str:
@@ -89,13 +89,3 @@ def difference(case: Case, obtained: tuple[Array, ...]) -> str:
         if found is not None:
             return f"{name}: {found}"
     raise ValueError(f"{case.name}: the answer is the rule's")
-
-
-def single_faults(case: Case, obtained: tuple[Array, ...]) -> Iterator[str]:
-    """Every way, of any question, that gives just this answer: what a backend may have done."""
-    for question, ways in WAYS.items():
-        if question in case.asks:
-            continue
-        for way in ways:
-            if way not in (REFUSED, rule_way(question)) and same(case.brute_force({question: way}), obtained):
-                yield way

@@ -27,7 +27,7 @@ RULES = {
     "G6": Rule("A maximum selects and never rounds: an output is an input cell, in the tensor's own type.", ALL),
     "G7": Rule("Zero ROIs, images or channels give an empty output of the right shape.", ALL),
     "M1": Rule("X is (N, C, H, W), rois (R, 5), Y (R, C, pooled height, pooled width).", ROI),
-    "M2": Rule("X, rois and Y have one type, of those that the version lists.", ROI),
+    "M2": Rule("X, rois and Y have one type, of those that the version lists.", ("MaxRoiPool",)),
     "M3": Rule("The output size is two positive integers; spatial_scale is finite and above 0, by default 1.", ROI),
     "M4": Rule("A ROI is batch, x1, y1, x2, y2; both corners belong to it.", ROI),
     "M5": Rule(

@@ -30,13 +30,13 @@ WAYS: dict[str, tuple[str, ...]] = {
     "batch": (REFUSED, "batch modulo N", "nearest batch", "zeros for a wrong batch"),
     "nan batch": (REFUSED, "NaN batch is image 0"),
     "fractional batch": ("batch truncated", "batch rounded", REFUSED),
-    "nan coordinate": (REFUSED, "NaN coordinate is 0", "NaN coordinate gives zeros", "NaN coordinate is far below 0"),
+    "nan coordinate": (REFUSED, "NaN coordinate is 0", "NaN coordinate becomes the least int32"),
     "scale of 0": (REFUSED, "scale of 0 computed with"),
     "saturation": ("far coordinates saturate", REFUSED, "far coordinates wrap around 32 bits"),
     # sliding windows
     "padding": ("padding never wins", "padding is 0"),
     "count": ("output size rounded down", "output size rounded up"),
-    "large padding": (REFUSED, "window of padding alone is -inf or lowest", "window of padding alone is 0"),
+    "large padding": (REFUSED, "window of padding alone is the lowest", "window of padding alone is 0"),
     # the maximum
     "nan": ("NaN wins", "NaN ignored", "maximum restarts after a NaN", "NaN kept only if first"),
     "minimum": ("-inf is a value", "maximum starts at the lowest finite number", "maximum starts at 0"),

@@ -25,6 +25,7 @@ def make(
     outputs: Sequence[str],
     level: Level = "required",
     asks: str = "",
+    control: Case | None = None,
 ) -> Case:
     """A case, named after the operator, its version and the topic; `rules` and `asks` are separated by commas."""
     return Case(
@@ -37,6 +38,7 @@ def make(
         inputs=inputs,
         outputs=tuple(outputs),
         asks=listed(asks),
+        control=control,
     )
 
 
@@ -63,6 +65,7 @@ def refusal(
         attributes={name: value for name, value in changed.items() if value is not None},
         inputs={**control.inputs, **(inputs or {})},
         asks=listed(asks),
+        refuses=True,
         control=control,
     )
 

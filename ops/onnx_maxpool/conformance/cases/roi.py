@@ -45,6 +45,7 @@ class RoiOperator:
         level: Level = "required",
         asks: str = "",
         element_type: str = "float",
+        control: Case | None = None,
     ) -> Case:
         """A case of this operator; `rules` and `asks` are separated by commas."""
         roi_tensor = np.array(rois, np.float64).reshape(self.roi_shape(len(rois)))
@@ -61,6 +62,7 @@ class RoiOperator:
             outputs=("Y",),
             level=level,
             asks=asks,
+            control=control,
         )
 
 
@@ -339,6 +341,7 @@ def borders(roi: RoiOperator) -> Iterator[Case]:
 
 def malformed(roi: RoiOperator) -> Iterator[Case]:
     """M6."""
+    control = roi.case("control", "", "M6", [[0, 1, 1, 3, 3]], both(5, 5))
     for topic, corners in (("x", [3, 0, 1, 1]), ("y", [0, 3, 1, 1]), ("x_and_y", [3, 3, 1, 1])):
         yield roi.case(
             f"malformed_{topic}",
@@ -348,6 +351,7 @@ def malformed(roi: RoiOperator) -> Iterator[Case]:
             both(5, 5),
             level=OURS,
             asks="malformed",
+            control=control,
         )
 
 
@@ -364,6 +368,7 @@ def batches(roi: RoiOperator) -> Iterator[Case]:
             x,
             level=OURS,
             asks="fractional batch",
+            control=control,
         )
     for topic, value in (("n", 3), ("minus_1", -1), ("1e20", 1e20), ("infinite", INF)):
         yield refusal(
@@ -417,15 +422,17 @@ def far_coordinates(roi: RoiOperator) -> Iterator[Case]:
             both(1, 4),
             level=OURS,
             asks="saturation",
+            control=control,
         )
         yield roi.case(
             f"start_{topic}",
             f"Does a ROI with x1 = {-far:g} start at the map's border?",
             "M11, M8",
-            [[0, -far, 0, 2, 0]],
+            [[0, -far, 0, 127, 0]],  # 2^30 + 128 cells, which float32 counts too
             both(1, 4),
             level=OURS,
             asks="saturation",
+            control=control,
         )
         yield roi.case(
             f"all_{topic}",
@@ -435,6 +442,7 @@ def far_coordinates(roi: RoiOperator) -> Iterator[Case]:
             both(2, 3),
             level=OURS,
             asks="saturation",
+            control=control,
         )
 
 
