@@ -221,6 +221,27 @@ def test_any_number_of_threads(threads: int) -> None:
         assert_same(session.run(None, {"X": x, "rois": rois})[0], reference(proto, x, rois))
 
 
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize(
+    ("shape", "roi_count"), [((1, 35, 120, 130), 60), ((3, 8, 300, 90), 200), ((1, 2, 700, 600), 9)]
+)
+def test_maps_larger_than_the_cache(element_type: str, shape: tuple[int, int, int, int], roi_count: int) -> None:
+    """Tables of maxima over rows, swept from bottom to top."""
+    rng = np.random.default_rng(31)
+    for pooled_shape in [(7, 7), (1, 3), (30, 2)]:
+        x, rois = random_case(rng, dtype_of(element_type), shape, roi_count, 0.25)
+        proto = model(element_type, pooled_shape=pooled_shape, spatial_scale=0.25)
+        assert_same(native(proto, x, rois), reference(proto, x, rois))
+
+
+def test_more_rois_than_a_sweep_pools_at_once() -> None:
+    rng = np.random.default_rng(37)
+    x, rois = random_case(rng, np.dtype(np.float32), (2, 17, 110, 120), 900, 0.5, special=False)
+    proto = model("float", 11, pooled_shape=(20, 20), spatial_scale=0.5)
+    stock = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert_same(native(proto, x, rois, bin_edges="float32"), stock.run(None, {"X": x, "rois": rois})[0])
+
+
 def test_an_output_larger_than_the_cache() -> None:
     """Streaming stores: 60 MB, with pieces that start and end within a cache line."""
     rng = np.random.default_rng(29)

@@ -1,9 +1,8 @@
 // The maximum over the bins of ROIs. Compiled once per target.
 //
 // Lanes are channels: a block of as many channels as fit a vector is pooled at once, so that every step but the last
-// is the same plain maximum whatever a bin's width. For each row of bins the maximum over the map's rows goes into a
-// line, one vector per column; each bin is then the maximum over its part of the line. At the end a ROI's bins are
-// transposed to the output's order, in which the block is one contiguous piece.
+// is the same plain maximum whatever a bin's width. At the end a ROI's bins are transposed to the output's order, in
+// which the block is one contiguous piece.
 #include "pool_roi.h"
 
 #include "simd.h"
@@ -23,12 +22,14 @@ class RoiPool {
   static int64_t separate_units(const RoiJob& job) { return job.rois * blocks(job); }
 
   static size_t separate_scratch(const RoiJob& job) {
-    // A line; the bins; the bins in the output's order, where a last vector may stick out.
-    const size_t bins = static_cast<size_t>(job.bins_y * job.bins_x);
-    return sizeof(V) * (static_cast<size_t>(job.width) + kLanes + 2 * (bins + kLanes));
+    // A line; a batch's bins; twice one ROI's in the output's order, where a last vector may stick out.
+    const size_t bins = static_cast<size_t>(job.bins_y * job.bins_x), batch = static_cast<size_t>(job.batch);
+    return sizeof(V) * (static_cast<size_t>(job.width) + kLanes + (batch + 2) * bins + 3 * kLanes);
   }
   static size_t shared_scratch(const RoiJob& job) {
-    return separate_scratch(job) + sizeof(V) * static_cast<size_t>(job.height * job.width + kLanes);
+    size_t rows = 0;
+    for (int k = 0; k <= job.levels; ++k) rows += static_cast<size_t>(rows_kept(job, k));
+    return separate_scratch(job) + sizeof(V) * rows * static_cast<size_t>(job.width);
   }
 
   static void run_shared(const RoiJob& job, int64_t unit, void* scratch) {
@@ -36,22 +37,29 @@ class RoiPool {
     const int64_t begin = job.image_begins[image], end = job.image_begins[image + 1];
     if (begin == end) return;
     RoiPool pool(job, image, unit % blocks(job), scratch);
-    V* packed = pool.bins_ + 2 * (job.bins_y * job.bins_x + kLanes);
-    pool.pack(pool.plane_, job.height * job.width, packed);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t roi = job.image_rois[i];
-      pool.run(roi, [&](Window rows, Window span) {
-        pool.line_of_packed(packed + rows.start * job.width + span.start, rows.end - rows.start, span.end - span.start);
-      });
+    const auto lines_of = [&](Window rows, Window) { return pool.lines_of_tables(rows); };
+    if (!job.sweep) {
+      pool.fill_tables(0);
+      for (int64_t i = begin; i < end; ++i) pool.pool_roi(job.image_rois[i], lines_of);
     }
-    if (job.stream) stream_fence();
+    for (int64_t first = begin; job.sweep && first < end; first += job.batch) {
+      const int64_t count = end - first < job.batch ? end - first : job.batch;
+      pool.filled_ = job.height;
+      const RoiTask* tasks = job.tasks + first * job.bins_y;
+      for (int64_t i = 0; i < count * job.bins_y; ++i) {
+        pool.pool_row(job.image_rois[first + tasks[i].slot], tasks[i], lines_of);
+      }
+      for (int64_t slot = 0; slot < count; ++slot) pool.write(job.image_rois[first + slot], slot);
+    }
+    pool.copy_.finish();
   }
 
   static void run_separate(const RoiJob& job, int64_t unit, void* scratch) {
     const int64_t roi = unit / blocks(job);
     RoiPool pool(job, job.image[roi], unit % blocks(job), scratch);
-    pool.run(roi, [&](Window rows, Window span) { pool.line_of_map(rows, span); });
-    if (job.stream) stream_fence();
+    const auto lines_of = [&](Window rows, Window span) { return pool.line_of_map(rows, span); };
+    pool.pool_roi(roi, lines_of);
+    pool.copy_.finish();
   }
 
  private:
@@ -64,48 +72,110 @@ class RoiPool {
         plane_(static_cast<const Key*>(job.x) + (image * job.channels + channel_) * area_),
         x_end_(static_cast<const Key*>(job.x) + job.images * job.channels * area_),
         line_(static_cast<V*>(scratch)),
-        bins_(line_ + job.width + kLanes) {}
+        bins_(line_ + job.width + kLanes),
+        bins_per_roi_(job.bins_y * job.bins_x),
+        transposed_(bins_ + job.batch * bins_per_roi_ + kLanes),
+        filled_(job.height) {
+    V* table = transposed_ + 2 * (bins_per_roi_ + kLanes);
+    for (int k = 0; k <= job.levels; ++k) {
+      const int64_t rows = rows_kept(job, k);
+      tables_[k] = {table, job.sweep ? rows - 1 : -1};
+      table += rows * job.width;
+    }
+  }
 
-  // All the bins of one ROI; `fill_line(rows, columns)` leaves the line's maxima from line_[0] on.
-  template <class FillLine>
-  void run(int64_t roi, FillLine fill_line) {
-    const Window* rows = job_.rows + roi * job_.bins_y;
+  // Rows of the map, or maxima over rows; row y is kept at `y & mask`.
+  struct Table {
+    V* rows;
+    int64_t mask;
+  };
+  V* row_of(const Table& table, int64_t y) const { return table.rows + (y & table.mask) * job_.width; }
+
+  // Lines whose maximum is wanted, each with a vector per column: the last, and `before` of them, of which the n-th is
+  // row `start + n * step` of a table.
+  struct Lines {
+    const V* last;
+    int64_t before;
+    Table table;
+    int64_t start, step;
+  };
+  const V* line(const Lines& lines, int64_t n) const { return row_of(lines.table, lines.start + n * lines.step); }
+
+  template <class LinesOf>
+  void pool_roi(int64_t roi, LinesOf lines_of) {
+    for (int64_t row = 0; row < job_.bins_y; ++row) pool_row(roi, {0, row}, lines_of);
+    write(roi, 0);
+  }
+
+  // A row of an ROI's bins; `lines_of(rows, columns)` gives lines that stand for these rows of the map.
+  template <class LinesOf>
+  void pool_row(int64_t roi, RoiTask task, LinesOf lines_of) {
+    const Window rows = job_.rows[roi * job_.bins_y + task.row];
     const Window* columns = job_.columns + roi * job_.bins_x;
     // Bins overlap or touch, so the columns from the first bin's start to the last one's end are all wanted.
     const Window span = {columns[0].start, columns[job_.bins_x - 1].end};
-    const V zero = V{} - order_.offset;  // the key of 0, the value of an empty bin
-    V* bin = bins_;
-    for (int64_t i = 0; i < job_.bins_y; ++i) {
-      const bool empty = rows[i].start >= rows[i].end || span.start >= span.end;
-      if (!empty) fill_line(rows[i], span);
-      for (int64_t j = 0; j < job_.bins_x; ++j) {
-        const int64_t count = columns[j].end - columns[j].start;
-        *bin++ = empty || count <= 0 ? zero : max_of(line_ + (columns[j].start - span.start), count);
-      }
+    V* bin = bins_ + task.slot * bins_per_roi_ + task.row * job_.bins_x;
+    if (rows.start >= rows.end || span.start >= span.end) {
+      for (int64_t j = 0; j < job_.bins_x; ++j) bin[j] = empty();
+      return;
     }
-    write(roi);
+    const Lines lines = lines_of(rows, span);
+    if (lines.before == 0) {
+      pool_columns(columns, bin, [&](int64_t x) { return lines.last[x]; });
+    } else if (lines.before == 1) {
+      const V* first = line(lines, 0);
+      pool_columns(columns, bin, [&](int64_t x) { return max(first[x], lines.last[x]); });
+    } else {
+      pool_columns(columns, bin, [&](int64_t x) {
+        V best = lines.last[x];
+        for (int64_t n = 0; n < lines.before; ++n) best = max(best, line(lines, n)[x]);
+        return best;
+      });
+    }
   }
 
-  static V max_of(const V* v, int64_t count) {
-    V best = v[0];
-    for (int64_t i = 1; i < count; ++i) best = max(best, v[i]);
-    return best;
+  V empty() const { return V{} - order_.offset; }  // the key of 0 (M9)
+
+  // `at(x)` is the maximum over the bins' rows in column x.
+  template <class At>
+  void pool_columns(const Window* columns, V* bin, At at) {
+    for (int64_t j = 0; j < job_.bins_x; ++j) {
+      const int64_t start = columns[j].start, end = columns[j].end, width = end - start;
+      if (width <= 0) {
+        bin[j] = empty();
+      } else if (width < 4) {
+        // A column may count twice. That is cheaper than a jump that the processor foresees half of the time.
+        bin[j] = max(max(at(start), at(end - 1)), at(start + width / 2));
+      } else {
+        V best = max(max(at(end - 1), at(end - 2)), max(at(end - 3), at(end - 4)));
+        for (int64_t x = start; x < end - 4; x += 4) {
+          best = max(best, max(max(at(x), at(x + 1)), max(at(x + 2), at(x + 3))));
+        }
+        bin[j] = best;
+      }
+      // Half of a copy's lines go while the next ROI is pooled, the others while it is transposed.
+      if (j % 2) copy_.step();
+    }
   }
 
-  // The bins as elements in the output's order, to where they belong.
-  void write(int64_t roi) {
-    const int64_t bins = job_.bins_y * job_.bins_x;
-    V* transposed = bins_ + bins + kLanes;
+  // The bins of the ROI in a slot as elements in the output's order, to where they belong.
+  void write(int64_t roi, int64_t slot) {
+    const int64_t bins = bins_per_roi_;
+    const V* from = bins_ + slot * bins;
+    // The buffer that the last ROI's copy does not still read.
+    second_ = !second_;
+    V* transposed = transposed_ + second_ * (bins + kLanes);
     Key* out = job_.stream ? reinterpret_cast<Key*>(transposed) : destination(roi);
     // Squares from last to first: what a channel's last square leaves beyond its bins, the next channels' squares
     // overwrite. In the output itself nothing may stick out of the block, which others write beside.
     const int64_t room = job_.stream ? channels_ * bins + kLanes : channels_ * bins;
     for (int64_t first = (bins - 1) / kLanes * kLanes; first >= 0; first -= kLanes) {
       V square[kLanes];
-      for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(bins_[first + i]);
-      Transpose<Key, kLanes>::apply(square);
+      for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(from[first + i]);
+      transpose<Key, kLanes>(square);
       for (int c = 0; c < channels_; ++c) {
         const int64_t at = c * bins + first;
+        if (c % 2) copy_.step();
         if (at + kLanes <= room) {
           store(out + at, square[c]);
         } else {
@@ -114,21 +184,21 @@ class RoiPool {
         }
       }
     }
-    if (job_.stream) stream_copy(destination(roi), transposed, static_cast<size_t>(channels_ * bins) * sizeof(Key));
+    if (job_.stream) copy_.begin(destination(roi), transposed, static_cast<size_t>(channels_ * bins) * sizeof(Key));
   }
 
   Key* destination(int64_t roi) const {
     return static_cast<Key*>(job_.y) + (roi * job_.channels + channel_) * job_.bins_y * job_.bins_x;
   }
 
-  // `count` elements of each of the block's channels, from `from` on, as keys with channels in the lanes. Squares
-  // stick out beyond `count` by less than a vector.
+  // `count` elements of each of the block's channels, from `from` on, as keys with channels in the lanes.
   void pack(const Key* from, int64_t count, V* to) const {
     for (int64_t i = 0; i < count; i += kLanes) {
       V square[kLanes];
       for (int c = 0; c < kLanes; ++c) square[c] = order_.to_key(c < channels_ ? row(from + c * area_ + i) : V{});
-      Transpose<Key, kLanes>::apply(square);
-      for (int j = 0; j < kLanes; ++j) to[i + j] = square[j];
+      transpose<Key, kLanes>(square);
+      const int64_t left = count - i < kLanes ? count - i : kLanes;
+      for (int64_t j = 0; j < left; ++j) to[i + j] = square[j];
     }
   }
 
@@ -141,32 +211,56 @@ class RoiPool {
     return v;
   }
 
-  void line_of_packed(const V* first, int64_t rows, int64_t columns) {
-    const int64_t stride = job_.width;
-    for (int64_t x = 0; x < columns; ++x) {
-      V best = first[x];
-      for (int64_t y = 1; y < rows; ++y) best = max(best, first[y * stride + x]);
-      line_[x] = best;
+  // Table k has the maxima over 2^k rows: in row y, over rows y to y + 2^k of the map. Any number of rows is then two
+  // lines, which may overlap, and more only where `job.levels` ends early. A sweep keeps of each table the rows that
+  // may still be asked for, at y modulo their number.
+  static int64_t rows_kept(const RoiJob& job, int k) {
+    if (!job.sweep) return job.height;
+    // Below the last table a window is less than two table rows high; the next table is made of rows 2^k apart.
+    const int64_t wanted = k < job.levels ? (int64_t{1} << k) + 1 : job.tallest - (int64_t{1} << k) + 1;
+    int64_t rows = 1;
+    while (rows < wanted) rows *= 2;
+    return rows;
+  }
+  // Fills the tables' rows from the last one filled up to `top`.
+  void fill_tables(int64_t top) {
+    while (filled_ > top) {
+      const int64_t y = --filled_;
+      pack(plane_ + y * job_.width, job_.width, row_of(tables_[0], y));
+      for (int k = 1; k <= job_.levels && y + (int64_t{1} << k) <= job_.height; ++k) {
+        const V* upper = row_of(tables_[k - 1], y);
+        const V* lower = row_of(tables_[k - 1], y + (int64_t{1} << (k - 1)));
+        V* to = row_of(tables_[k], y);
+        for (int64_t x = 0; x < job_.width; ++x) to[x] = max(upper[x], lower[x]);
+      }
     }
   }
 
-  // The same from the map itself: maxima over rows first, as fewer squares are then left to transpose.
-  void line_of_map(Window rows, Window columns) {
+  Lines lines_of_tables(Window rows) {
+    fill_tables(rows.start);
+    int k = 0;
+    while (k < job_.levels && (int64_t{2} << k) <= rows.end - rows.start) ++k;
+    const int64_t step = int64_t{1} << k;
+    return {row_of(tables_[k], rows.end - step), (rows.end - rows.start - 1) >> k, tables_[k], rows.start, step};
+  }
+
+  // One line for all the rows, from the map itself: maxima over rows first, as fewer squares are then left to
+  // transpose.
+  Lines line_of_map(Window rows, Window columns) {
     for (int64_t x = columns.start; x < columns.end; x += kLanes) {
       V square[kLanes];
-      for (int c = 0; c < kLanes; ++c) {
-        if (c >= channels_) {
-          square[c] = V{};
-          continue;
-        }
-        const Key* from = plane_ + c * area_ + rows.start * job_.width + x;
-        V best = order_.to_key(row(from));
-        for (int64_t y = rows.start + 1; y < rows.end; ++y) best = max(best, order_.to_key(row(from += job_.width)));
-        square[c] = best;
-      }
-      Transpose<Key, kLanes>::apply(square);
-      for (int j = 0; j < kLanes; ++j) line_[x - columns.start + j] = square[j];
+      for (int c = 0; c < kLanes; ++c) square[c] = c < channels_ ? max_of_rows(plane_ + c * area_ + x, rows) : V{};
+      transpose<Key, kLanes>(square);
+      for (int i = 0; i < kLanes; ++i) line_[x - columns.start + i] = square[i];
     }
+    return {line_ - columns.start, 0, {}, 0, 0};
+  }
+
+  V max_of_rows(const Key* column, Window rows) const {
+    const Key* from = column + rows.start * job_.width;
+    V best = order_.to_key(row(from));
+    for (int64_t y = rows.start + 1; y < rows.end; ++y) best = max(best, order_.to_key(row(from += job_.width)));
+    return best;
   }
 
   const RoiJob& job_;
@@ -178,12 +272,19 @@ class RoiPool {
   const Key* const x_end_;
   V* const line_;
   V* const bins_;
+  const int64_t bins_per_roi_;
+  V* const transposed_;
+  Table tables_[kMostLevels + 1];
+  int64_t filled_;  // the topmost row that the tables have
+  StreamedCopy copy_;
+  bool second_ = false;
 };
 
 template <class Key, int bytes>
 constexpr RoiKernel kernel() {
   using Pool = RoiPool<Key, bytes>;
-  return {{Pool::shared_units, Pool::shared_scratch, Pool::run_shared},
+  return {bytes,
+          {Pool::shared_units, Pool::shared_scratch, Pool::run_shared},
           {Pool::separate_units, Pool::separate_scratch, Pool::run_separate}};
 }
 

@@ -9,6 +9,13 @@
 
 namespace onnx_maxpool {
 
+constexpr int kMostLevels = 8;
+
+// A row of bins of the ROI in a slot of its batch.
+struct RoiTask {
+  int64_t slot, row;
+};
+
 // A planned run over one tensor. Pointers are borrowed; every window is clipped to the map, and every image number is
 // in range, so that the kernel has nothing to check.
 struct RoiJob {
@@ -21,6 +28,14 @@ struct RoiJob {
   const Window* columns;        // (rois, bins_x)
   const int64_t* image_rois;    // ROI numbers, sorted by image ...
   const int64_t* image_begins;  // ... and where each image's begin: (images + 1)
+  // For the shared mode: tables of maxima over 1, 2, ... 2^levels rows of the map. A sweep keeps only some of their
+  // rows, from the map's bottom to its top, and so pools the rows of bins of a batch of ROIs in the order of `tasks`,
+  // which is that of their windows' starts, last first; batch after batch as the ROIs stand in image_rois.
+  int levels;
+  bool sweep;
+  int64_t tallest;  // window along y
+  int64_t batch;    // 1 without a sweep
+  const RoiTask* tasks;
   Order order;
   bool stream;  // store past the caches
 };
@@ -35,6 +50,7 @@ struct RoiKernel {
     size_t (*scratch_bytes)(const RoiJob&);
     void (*run)(const RoiJob&, int64_t unit, void* scratch);
   };
+  int64_t vector_bytes;
   Mode shared, separate;
 };
 

@@ -1,0 +1,39 @@
+// How a run goes about its ROIs: which of the kernel's modes, with how many tables, in which order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pool_roi.h"
+
+namespace onnx_maxpool {
+
+// The windows and their ROIs' images, as an operator plans them.
+struct RoiWindows {
+  std::vector<int64_t> image;   // of each ROI
+  std::vector<Window> rows;     // (rois, bins_y)
+  std::vector<Window> columns;  // (rois, bins_x)
+};
+
+// The kernel's choices, and the arrays behind them.
+struct RoiPlan {
+  bool shared;
+  double cycles;  // an estimate
+  int levels;
+  bool sweep;
+  int64_t tallest, batch;
+  std::vector<int64_t> image_rois, image_begins;
+  std::vector<RoiTask> tasks;  // of a sweep
+};
+
+// What the plan depends on, beside the windows.
+struct RoiShape {
+  int64_t images, height, width, rois, bins_y, bins_x;
+  int64_t blocks;        // of channels
+  int64_t vector_bytes;  // of a block's vector
+  int64_t processors;
+};
+
+RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows);
+
+}  // namespace onnx_maxpool
