@@ -197,6 +197,8 @@ def plan(operator: str, inputs: Sequence[Array], attributes: Attributes, way: Wa
         return list(roi_plan(x, inputs[1].reshape(-1, 5), pooled, scale, chosen))
     if operator == "MaxPooling1":
         return [sliding_plan(x.shape[2:], attributes, chosen)]
+    if 0 in x.shape[2:] and chosen("no cells") == REFUSED:
+        raise RefusedError("cells")
     axes = [
         [range(start, min(end, size)) for start, end in even_cuts(size, int(count), chosen)]
         for size, count in zip(x.shape[2:], inputs[1], strict=True)

@@ -37,6 +37,8 @@ WAYS: dict[str, tuple[str, ...]] = {
     "padding": ("padding never wins", "padding is 0"),
     "count": ("output size rounded down", "output size rounded up"),
     "large padding": (REFUSED, "window of padding alone is the lowest", "window of padding alone is 0"),
+    # adaptive windows
+    "no cells": (REFUSED, "a window without cells is 0"),
     # the maximum
     "nan": ("NaN wins", "NaN ignored", "maximum restarts after a NaN", "NaN kept only if first"),
     "minimum": ("-inf is a value", "maximum starts at the lowest finite number", "maximum starts at 0"),

@@ -26,7 +26,7 @@ class Mnn(Adapter):
         """A module."""
         for value in model.graph.input:
             if value.type.tensor_type.elem_type != onnx.TensorProto.FLOAT:
-                raise UnsupportedError("MNN's MaxRoiPool is float32 alone")
+                raise UnsupportedError("MNN is asked in float32 alone")
         inputs = [value.name for value in model.graph.input]
         outputs = [value.name for value in model.graph.output]
         with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:

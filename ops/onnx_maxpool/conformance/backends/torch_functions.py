@@ -13,6 +13,7 @@ import torch.nn.functional as functions
 from onnx_maxpool.aliases import Array
 from onnx_maxpool.conformance.attempt import UnsupportedError
 from onnx_maxpool.conformance.backends.adapter import Adapter, OneNode, Run
+from onnx_maxpool.model_check import check_model
 
 ADAPTIVE = {1: functions.adaptive_max_pool1d, 2: functions.adaptive_max_pool2d, 3: functions.adaptive_max_pool3d}
 SLIDING = {2: functions.max_pool2d, 3: functions.max_pool3d}
@@ -23,7 +24,8 @@ class Torch(Adapter):
 
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
-        """A call of the function."""
+        """A call of the function, once the node is what its version allows: functions know of no versions."""
+        check_model(model)
         node = OneNode.of(model)
         if node.operator == "AdaptiveMaxPool":
             return lambda inputs: adaptive(node, inputs[0], inputs[1])
@@ -34,7 +36,7 @@ class Torch(Adapter):
     @classmethod
     def describe(cls) -> dict[str, str]:
         """Version."""
-        return {"torch": torch.__version__, "device": "CPU"}
+        return {"torch": torch.__version__, "device": "CPU", "nodes checked by": "onnx_maxpool"}
 
 
 def adaptive(node: OneNode, x: Array, size: Array) -> list[Array]:

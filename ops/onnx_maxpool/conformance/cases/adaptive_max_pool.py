@@ -148,7 +148,14 @@ def refusals(version: OperatorVersion) -> Iterator[Case]:
     yield refuse(
         "index_type_unknown", "Is index_element_type u32 refused?", "A3", attributes={"index_element_type": "u32"}
     )
-    yield refuse("no_cells", "Is a spatial dimension of 0 refused?", "A5", inputs={"X": x[..., :0]}, level=OURS)
+    yield refuse(
+        "no_cells",
+        "Is a spatial dimension of 0 refused?",
+        "A5",
+        inputs={"X": x[..., :0]},
+        level=OURS,
+        asks="no cells",
+    )
 
 
 RANDOM_CASES = 12

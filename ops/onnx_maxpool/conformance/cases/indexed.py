@@ -41,11 +41,21 @@ def shared_cases(put: Put) -> Iterator[Case]:
     ):
         yield put(
             f"nan_{topic}",
-            f"What is the maximum of {', '.join(f'{cell:g}' for cell in cells)}, and where?",
-            "G3, G5",
+            f"What is the maximum of {', '.join(f'{cell:g}' for cell in cells)}?",
+            "G3",
+            line(*cells),
+            outputs=("Y",),
+            level=OURS,
+            asks="nan",
+        )
+    for topic, cells in (("middle", (3, 1, NAN, 2)), ("only", (NAN, NAN, NAN, NAN)), ("twice", (3, NAN, 1, NAN))):
+        yield put(
+            f"nan_index_{topic}",
+            f"What is the index of the maximum of {', '.join(f'{cell:g}' for cell in cells)}?",
+            "G5, G3",
             line(*cells),
             level=OURS,
-            asks="nan, nan index",
+            asks="nan index, nan",
         )
     yield put(
         "zeros", "Of -0 and then +0, which is the maximum?", "G4, G5", line(-1, -0.0, 0.0, -2), level=OURS, asks="zeros"

@@ -113,7 +113,9 @@ def fingerprint(run: BackendRun, operator: str) -> list[Trait]:
     traits = []
     results = [r for r in of_operator(run, operator) if not r.case.required and r.outcome is Outcome.PASS]
     for question in WAYS:
-        asked = [result for result in results if question in result.case.asks]
+        # A case that turns on a second question too says nothing about the first where the second explains the answer.
+        first = [result for result in results if result.case.asks[:1] == (question,)]
+        asked = [result for result in first if result.ours or set(result.ways) & set(WAYS[question])]
         if not asked:
             continue
         ways = [set(result.ways) & set(WAYS[question]) for result in asked]
