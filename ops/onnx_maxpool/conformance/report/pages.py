@@ -61,30 +61,34 @@ def case_views(runs: Sequence[BackendRun]) -> list[dict[str, Any]]:
     for results in zip(*(run.results for run in runs), strict=True):
         case = results[0].case
         differing = next((result for result in results if not result.ours and result.obtained is not None), None)
-        index = None if differing is None else first_index(differing)
+        found = None if differing is None else first_difference(differing)
         views.append(
             {
                 "case": case,
                 "results": list(zip(runs, results, strict=True)),
                 "settled": all(result.ours for result in results),
-                "index": index,
-                "picture": Markup(picture(case, index)) if index is not None else "",
+                "index": found and found[0],
+                "picture": Markup(picture(case, *found)) if found is not None else "",
             }
         )
     return views
 
 
-def first_index(result: Result) -> tuple[int, ...] | None:
-    """The first cell of the first output that differs, where the outputs are comparable cell by cell."""
+def first_difference(result: Result) -> tuple[tuple[int, ...], object] | None:
+    """The first output cell that differs and the value obtained there, None for one of an index.
+
+    None where the outputs cannot be compared cell by cell.
+    """
     case = result.case
     if case.refuses or result.obtained is None or len(result.obtained) != len(case.outputs):
         return None
-    for expected, obtained in zip(case.expected, result.obtained, strict=True):
+    for i, (expected, obtained) in enumerate(zip(case.expected, result.obtained, strict=True)):
         if expected.shape != obtained.shape or expected.dtype != obtained.dtype:
             return None
         differs = np.asarray((expected != obtained) & ~((expected != expected) & (obtained != obtained)), bool)
         if differs.any():
-            return tuple(int(i) for i in np.unravel_index(differs.argmax(), differs.shape))
+            at = tuple(int(axis) for axis in np.unravel_index(differs.argmax(), differs.shape))
+            return at, obtained[at] if i == 0 else None
     return None
 
 

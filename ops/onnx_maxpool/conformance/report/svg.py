@@ -19,11 +19,11 @@ LARGEST = 34
 """Longer axes are cut to this many cells around the window."""
 
 
-def picture(case: Case, index: Sequence[int]) -> str:
+def picture(case: Case, index: Sequence[int], obtained: object = None) -> str:
     """An SVG of the map that output cell `index` looks at, with its window and the cells of the maximum marked.
 
-    A map of three spatial dimensions is drawn slice by slice. Empty where the cell has no window, as where the rule
-    refuses.
+    Cells that hold the value `obtained` in the maximum's place are marked as wrong. A map of three spatial dimensions is
+    drawn slice by slice. Empty where the cell has no window, as where the rule refuses.
     """
     try:
         x, window, at = seen(case, index)
@@ -42,7 +42,8 @@ def picture(case: Case, index: Sequence[int]) -> str:
     for depth, plane in enumerate(slices):
         top = depth * (MARGIN + len(rows) * SIDE + GAP)
         inside = depth in ranges[0]
-        _plane(svg, plane, rows, columns, (ranges[1], ranges[2]) if inside else (range(0), range(0)), top)
+        covered = [(i, j) for i in ranges[1] for j in ranges[2]] if inside else []
+        _plane(svg, plane, (rows, columns), covered, obtained, top)
     return ElementTree.tostring(svg, encoding="unicode")
 
 
@@ -78,9 +79,14 @@ def shown(window: range, size: int) -> range:
 
 
 def _plane(
-    svg: ElementTree.Element, plane: Array, rows: range, columns: range, window: tuple[range, range], top: int
+    svg: ElementTree.Element,
+    plane: Array,
+    axes: tuple[range, range],
+    covered: Sequence[tuple[int, int]],
+    obtained: object,
+    top: int,
 ) -> None:
-    covered = [(i, j) for i in window[0] for j in window[1]]
+    rows, columns = axes
     best = _best(plane, covered)
     for place, j in enumerate(columns):
         _text(svg, MARGIN + (place + 0.5) * SIDE, top + MARGIN - 8, str(j), "axis")
@@ -89,6 +95,8 @@ def _plane(
         _text(svg, MARGIN - 6, y + SIDE / 2 + 4, str(i), "axis end")
         for place, j in enumerate(columns):
             kind = "cell best" if (i, j) in best else "cell in" if (i, j) in covered else "cell"
+            if (i, j) not in best and obtained is not None and plane[i, j] == obtained:
+                kind = "cell wrong"
             x = MARGIN + place * SIDE
             box = {"x": str(x), "y": str(y), "width": str(SIDE), "height": str(SIDE), "class": kind}
             ElementTree.SubElement(svg, "rect", box)

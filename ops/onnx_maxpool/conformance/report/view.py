@@ -13,6 +13,8 @@ from onnx_maxpool.conformance.runner import BackendRun
 from onnx_maxpool.conformance.ways import WAYS
 
 WORST_FIRST = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.FAIL, Outcome.ERROR, Outcome.UNSUPPORTED, Outcome.PASS)
+STANDINGS = ("ours", "another way", "no named way", "not asked")
+"""How a result of an implementation-defined case stands to the rule's answer."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,14 @@ class Tally:
 
     counts: Counter[Outcome]
     open_counts: Counter[str]
-    """Of the implementation-defined cases: `ours`, `another way`, `no named way`, `not asked`."""
+    """Of the implementation-defined cases, by their `STANDINGS`."""
 
     @classmethod
     def of(cls, results: Sequence[Result]) -> Tally:
         """The tally of results."""
         required = Counter(result.outcome for result in results if result.case.required)
-        return cls(required, Counter(standing(result) for result in results if not result.case.required))
+        standings = Counter(standing(result) for result in results if not result.case.required)
+        return cls(required, Counter({name: standings[name] for name in STANDINGS if standings[name]}))
 
     @property
     def required(self) -> int:
@@ -46,7 +49,7 @@ class Tally:
 
 
 def standing(result: Result) -> str:
-    """How a result of an implementation-defined case stands to the rule's answer."""
+    """One of `STANDINGS`, for a result of an implementation-defined case."""
     if result.outcome is Outcome.PASS:
         return "ours" if result.ours else "another way"
     return "no named way" if result.outcome is Outcome.FAIL else "not asked"
@@ -143,8 +146,11 @@ class Divergence:
     @property
     def what(self) -> str:
         """What may have been done, or else what differs."""
-        ways = self.result.ways
-        return "; or ".join(ways) if ways else self.result.detail
+        if self.result.ways:
+            return "; or ".join(self.result.ways)
+        if self.result.case.refuses and self.result.obtained is not None:
+            return f"answers; the question was: {self.result.case.question}"
+        return self.result.detail
 
 
 def divergences(run: BackendRun) -> Iterator[Divergence]:
