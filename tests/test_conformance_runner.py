@@ -17,8 +17,12 @@ import pytest
 from faulty_backends import EmptyIsMinusInfinity, Good, LacksEverything
 
 from onnx_maxpool.cli import main
-from onnx_maxpool.conformance import BackendTest, Outcome, all_cases, run_backend
+from onnx_maxpool.conformance import BackendRun, BackendTest, Outcome, all_cases, run_backend
+from onnx_maxpool.conformance.attempt import Attempt
 from onnx_maxpool.conformance.backends import BACKENDS
+from onnx_maxpool.conformance.corpus import case_folder
+from onnx_maxpool.conformance.judge import judge
+from onnx_maxpool.conformance.report.view import divergences
 from onnx_maxpool.conformance.worker import BackendError
 
 ROOT = Path(__file__).parent.parent
@@ -201,6 +205,30 @@ def test_the_markdown_names_the_divergence_and_its_smallest_model(reports: dict[
     assert "(../models/node/test_max_roi_pool_1_empty_beside_full)" in line
     rows = [line for line in reports["markdown"].splitlines() if line.startswith("|")]
     assert all(row.endswith("|") for row in rows)
+
+
+def test_the_markdown_sets_open_answers_side_by_side(reports: dict[str, str]) -> None:
+    (line,) = [line for line in reports["markdown"].splitlines() if line.startswith("| rounding |")]
+    assert line.count("[half away from zero](../models/node/test_max_roi_pool_1_half_") == 2
+
+
+def test_the_kept_results_are_of_cases_and_backends_that_there_are() -> None:
+    page = (ROOT / "docs" / "conformance-results.md").read_text()
+    folders = set(re.findall(r"\(\.\./models/([^)]*)\)", page))
+    assert folders
+    assert folders <= {case_folder(case).as_posix() for case in all_cases()}
+    assert f" {len(all_cases())} cases." in page
+    backends = re.findall(r"^\| (\S+) \| \d+ of \d+ \|", page, re.MULTILINE)
+    assert set(backends) <= set(BACKENDS)
+    assert {"native", "reference", "onnxruntime", "openvino"} <= set(backends)
+
+
+def test_a_crash_is_a_divergence_in_an_open_question_too() -> None:
+    question = next(case for case in SOME if not case.required)
+    for happened, expected in (("crashed", 1), ("timed out", 1), ("raised", 0)):
+        result = judge(question, Attempt(happened, text="SIGSEGV"))  # type: ignore[arg-type]
+        run = BackendRun("faulty", {}, (result,))
+        assert len(list(divergences(run))) == expected
 
 
 def test_the_json_says_everything(reports: dict[str, str]) -> None:

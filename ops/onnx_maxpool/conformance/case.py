@@ -13,7 +13,8 @@ from onnx import helper
 
 from onnx_maxpool.aliases import Array, Attributes
 from onnx_maxpool.comparison import first_difference, reference_evaluator
-from onnx_maxpool.conformance.brute_force import RefusedError, evaluate
+from onnx_maxpool.conformance.brute_force import evaluate
+from onnx_maxpool.conformance.plans import RefusedError
 from onnx_maxpool.conformance.ways import REFUSED, WAYS, Way, rule_way
 from onnx_maxpool.models.model import finished
 from onnx_maxpool.registry import OperatorVersion

@@ -56,8 +56,3 @@ WAYS: dict[str, tuple[str, ...]] = {
 def rule_way(question: str) -> str:
     """The rule's own answer to a question."""
     return WAYS[question][0]
-
-
-def question_of(way: str) -> str:
-    """The question to which a way other than `refused` belongs."""
-    return next(question for question, ways in WAYS.items() if way in ways)

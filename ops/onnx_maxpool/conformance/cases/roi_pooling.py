@@ -9,7 +9,8 @@ import numpy as np
 from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.cases.building import refusal
 from onnx_maxpool.conformance.cases.inputs import both
-from onnx_maxpool.conformance.cases.roi import RoiOperator, shared_cases
+from onnx_maxpool.conformance.cases.roi import shared_cases
+from onnx_maxpool.conformance.cases.roi_operator import RoiOperator
 from onnx_maxpool.registry import versions_of
 
 

@@ -48,6 +48,7 @@ def _render(template: str, runs: Sequence[BackendRun], *, autoescape: bool) -> s
         blocks=view.matrix(runs),
         tallies=[view.Tally.of(run.results) for run in runs],
         fingerprint=view.fingerprint,
+        open_answers=lambda operator: view.open_answers(runs, operator),
         divergences=lambda run: list(view.divergences(run)),
         cases=case_views(runs),
         Outcome=Outcome,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnx_maxpool.aliases import Array
-from onnx_maxpool.conformance.brute_force import RefusedError, Window, plan
 from onnx_maxpool.conformance.case import Case
+from onnx_maxpool.conformance.plans import RefusedError, Window, plan
 
 SIDE = 26
 """Of a cell, in units of the picture."""
@@ -22,8 +22,8 @@ LARGEST = 34
 def picture(case: Case, index: Sequence[int], obtained: object = None) -> str:
     """An SVG of the map that output cell `index` looks at, with its window and the cells of the maximum marked.
 
-    Cells that hold the value `obtained` in the maximum's place are marked as wrong. A map of three spatial dimensions is
-    drawn slice by slice. Empty where the cell has no window, as where the rule refuses.
+    Cells that hold the value `obtained` in the maximum's place are marked as wrong. A map of three spatial dimensions
+    is drawn slice by slice. Empty where the cell has no window, as where the rule refuses.
     """
     try:
         x, window, at = seen(case, index)

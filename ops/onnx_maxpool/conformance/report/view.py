@@ -70,7 +70,6 @@ class Block:
 
     operator: str
     rows: tuple[Row, ...]
-    totals: tuple[Tally, ...]
 
 
 def matrix(runs: Sequence[BackendRun]) -> list[Block]:
@@ -82,8 +81,7 @@ def matrix(runs: Sequence[BackendRun]) -> list[Block]:
             chosen = [[r for r in of_operator(run, operator) if r.case.rules[0] == rule] for run in runs]
             if any(chosen):
                 rows.append(Row(rule, RULES[rule].text, tuple(map(Tally.of, chosen))))
-        totals = tuple(Tally.of(of_operator(run, operator)) for run in runs)
-        blocks.append(Block(operator, tuple(rows), totals))
+        blocks.append(Block(operator, tuple(rows)))
     return blocks
 
 
@@ -129,6 +127,13 @@ def fingerprint(run: BackendRun, operator: str) -> list[Trait]:
     return traits
 
 
+def open_answers(runs: Sequence[BackendRun], operator: str) -> list[tuple[str, list[Trait | None]]]:
+    """Every question about an operator with each backend's answer, None where the backend showed none."""
+    prints = [{trait.question: trait for trait in fingerprint(run, operator)} for run in runs]
+    asked = [question for question in WAYS if any(question in traits for traits in prints)]
+    return [(question, [traits.get(question) for traits in prints]) for question in asked]
+
+
 def consistent(way: str, result: Result) -> bool:
     """Whether a backend that takes `way` gives this result: the way's own answer, where that is not the rule's."""
     return way in result.ways if way in result.case.other_ways else result.ours
@@ -136,9 +141,8 @@ def consistent(way: str, result: Result) -> bool:
 
 @dataclass(frozen=True)
 class Divergence:
-    """One thing that a backend does otherwise than a required case asks, with the smallest case that shows it."""
+    """One thing that a backend does otherwise than required, with the smallest case that shows it."""
 
-    backend: str
     result: Result
     others: int
     """How many more cases of the operator show it."""
@@ -154,13 +158,18 @@ class Divergence:
 
 
 def divergences(run: BackendRun) -> Iterator[Divergence]:
-    """What a backend does otherwise: one for each operator, rule and answer. What it does not support is no answer."""
+    """What a backend does otherwise: one for each operator, rule and answer.
+
+    What it does not support is no answer. A crash or a hang answers no question, open or not.
+    """
     found: dict[tuple[object, ...], list[Result]] = {}
     for result in run.results:
-        if not result.case.required or result.outcome in (Outcome.PASS, Outcome.UNSUPPORTED):
+        if result.outcome in (Outcome.PASS, Outcome.UNSUPPORTED):
+            continue
+        if not result.case.required and result.outcome not in (Outcome.CRASH, Outcome.TIMEOUT):
             continue
         key = (result.case.operator, result.outcome, result.case.rules[0], result.ways)
         found.setdefault(key, []).append(result)
     for results in found.values():
         smallest = min(results, key=lambda result: result.case.cells)
-        yield Divergence(run.backend, smallest, len(results) - 1)
+        yield Divergence(smallest, len(results) - 1)
