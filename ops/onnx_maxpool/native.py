@@ -13,7 +13,11 @@ import onnx
 import onnxruntime as ort
 
 from onnx_maxpool.aliases import BinEdges
+from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.model_check import check_model
+from onnx_maxpool.model_nodes import operator_nodes
+from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE
+from onnx_maxpool.registry import INDEX_SPELLINGS
 from onnx_maxpool.windows import BIN_EDGES
 
 BIN_EDGES_ENTRY = "onnx_maxpool.bin_edges"
@@ -23,6 +27,9 @@ REGISTERED_ENTRY = "onnx_maxpool.registered"
 """The session config entry in which the library notes that it is registered, and with which bin edges."""
 
 LIBRARY_NAMES = {"win32": "onnx_maxpool.dll", "darwin": "libonnx_maxpool.dylib"}
+
+INFERS_INDEX_TYPES = (1, 28)
+"""The first ONNX Runtime in which an attribute may choose the type of an output that a node may leave out."""
 
 PROTOBUF_LIMIT = 2**31 - 1
 
@@ -87,7 +94,9 @@ def load(
     register(options, bin_edges=bin_edges)
     chosen = list(providers) if providers is not None else ["CPUExecutionProvider"]
     if check:
-        check_model(parse(model))
+        parsed = parse(model)
+        check_model(parsed)
+        _check_index_types(parsed)
     if not isinstance(model, onnx.ModelProto):
         source = model if isinstance(model, bytes) else os.fspath(model)
         return ort.InferenceSession(source, options, chosen)
@@ -100,6 +109,22 @@ def load(
         copy.CopyFrom(model)
         onnx.save_model(copy, path, save_as_external_data=True, location="weights", convert_attribute=True)
         return ort.InferenceSession(path, options, chosen)
+
+
+def _check_index_types(model: onnx.ModelProto) -> None:
+    """Refuse what the library cannot infer in older runtimes; these would complain of a type in words of their own."""
+    if tuple(int(part) for part in ort.__version__.split(".")[:2]) >= INFERS_INDEX_TYPES:
+        return
+    for found in operator_nodes(model):
+        if not found.version or not found.version.index_types:
+            continue
+        default, *others = (INDEX_SPELLINGS[name] for name in found.version.index_types)
+        given = next((a.s.decode() for a in found.node.attribute if a.name == INDEX_ATTRIBUTE), default)
+        if given in others and len(found.node.output) > 1 and found.node.output[1]:
+            raise OperatorError(
+                f'{found.label}: {found.node.op_type}: {INDEX_ATTRIBUTE} is "{given}", expected "{default}", '
+                f"as another needs ONNX Runtime {'.'.join(map(str, INFERS_INDEX_TYPES))} or newer"
+            )
 
 
 def parse(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> onnx.ModelProto:
