@@ -18,6 +18,7 @@ from rich.console import Console
 from onnx_maxpool.aliases import BinEdges
 from onnx_maxpool.comparison import compare as compare_runs
 from onnx_maxpool.comparison import reference_evaluator
+from onnx_maxpool.conformance.command import conformance
 from onnx_maxpool.inspection import inspect_model
 from onnx_maxpool.model_inputs import InputError, model_inputs, parse_dims
 from onnx_maxpool.model_outputs import save_outputs
@@ -131,6 +132,9 @@ def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path
     from onnx_maxpool.demo import demo as draw_demo
 
     draw_demo(out)
+
+
+app.command()(conformance)
 
 
 def _read(path: Path) -> onnx.ModelProto:
