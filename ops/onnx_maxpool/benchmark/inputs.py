@@ -103,7 +103,8 @@ def fixed_corners(case: RoiCase, random: np.random.Generator) -> Integers:
     """(R, 4) first and last cells `x1, y1, x2, y2` of ROIs of one size."""
     height, width = case.cells or (case.height, case.width)
     first = random.integers(0, [case.width - width + 1, case.height - height + 1], (case.rois, 2))
-    return np.concatenate([first, first + [width - 1, height - 1]], axis=1)
+    last = first + np.array([width - 1, height - 1])
+    return np.concatenate([first, last], axis=1)
 
 
 def undisputed(boxes: Array, case: RoiCase) -> Array:
@@ -115,4 +116,5 @@ def undisputed(boxes: Array, case: RoiCase) -> Array:
 
 def agreed(extents: Integers, bins: int) -> Array:
     """Which extents are cut alike in exact integers (M7) and in float32 (M12)."""
-    return np.equal(even_windows(extents, bins), float32_windows(extents, bins)).all(axis=(0, -1))
+    same = np.equal(even_windows(extents, bins), float32_windows(extents, bins))
+    return np.asarray(same.all(axis=(0, -1)))

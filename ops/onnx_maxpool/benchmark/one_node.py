@@ -28,9 +28,7 @@ def standard_model(row: Row, inputs: Mapping[str, Array]) -> onnx.ModelProto:
     return model(standard_node(row.case), row, inputs, {"": ONNX_OPSET})
 
 
-def model(
-    node: onnx.NodeProto, row: Row, inputs: Mapping[str, Array], opsets: Mapping[str, int]
-) -> onnx.ModelProto:
+def model(node: onnx.NodeProto, row: Row, inputs: Mapping[str, Array], opsets: Mapping[str, int]) -> onnx.ModelProto:
     """A model of one node, whose inputs are the arrays that it reads and whose outputs have no declared shape."""
     declared = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(inputs[name].dtype), inputs[name].shape)

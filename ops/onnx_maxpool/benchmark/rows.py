@@ -27,8 +27,8 @@ class RoiCase:
     def __str__(self) -> str:
         batch = f"{self.batch}x" if self.batch > 1 else ""
         size = f" of {self.cells[0]}x{self.cells[1]}" if self.cells else ""
-        rois = f"{self.rois} ROI{'s' * (self.rois > 1)}{size}"
-        return f"{batch}{self.channels}x{self.height}x{self.width}, {rois} to {self.pooled}x{self.pooled}"
+        rois = count_of(self.rois, "ROI")
+        return f"{batch}{self.channels}x{self.height}x{self.width}, {rois}{size} to {self.pooled}x{self.pooled}"
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,11 @@ class Row:
     def name(self) -> str:
         """`MaxRoiPool 512x38x50, 300 ROIs to 7x7, float`."""
         return f"{self.case.operator} {self.case}, {self.type}"
+
+
+def count_of(count: int, noun: str) -> str:
+    """`1 thread`, `2 threads`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def times(sizes: tuple[int, ...]) -> str:

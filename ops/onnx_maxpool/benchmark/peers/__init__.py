@@ -27,6 +27,8 @@ class Call:
     """The last run's outputs: the values, then the indices if there are any, numbered as our operator numbers them."""
     repeat: Callable[[int], object] | None = None
     """So many runs; a loop over `run` if None."""
+    keeps: object = None
+    """What must live as long, as the runtime has no more than its address."""
 
 
 class Peer(Protocol):

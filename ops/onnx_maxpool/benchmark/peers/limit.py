@@ -30,9 +30,8 @@ def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
     """The row's traffic on so many threads."""
     source = np.concatenate([words(array) for array in inputs.values()])
     target = np.zeros(-(-output_bytes(row) // WORD), np.int64)
-    parts = [
-        reader_and_writer(*part) for part in zip(np.array_split(source, threads), np.array_split(target, threads))
-    ]
+    sources, targets = np.array_split(source, threads), np.array_split(target, threads)
+    parts = [reader_and_writer(*part) for part in zip(sources, targets, strict=True)]
     pool = ThreadPoolExecutor(threads)
 
     def repeat(count: int) -> None:
@@ -50,7 +49,7 @@ def words(array: Array) -> Array:
 def reader_and_writer(source: Array, target: Array) -> Callable[[int], None]:
     """A function that so many times reads `source` and fills `target`."""
     size = target.nbytes
-    memory = (ctypes.c_char * size).from_buffer(target)
+    memory = (ctypes.c_char * size).from_buffer(target.data)
     read = np.bitwise_or.reduce
 
     def run(count: int) -> None:

@@ -44,6 +44,7 @@ def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
     return Call(
         run=request.infer,
         outputs=lambda: [request.get_output_tensor(i).data.copy() for i in range(len(wanted))],
+        keeps=inputs,
     )
 
 
@@ -73,5 +74,11 @@ def _(case: AdaptiveCase, x: Any) -> Any:
 def _(case: SlidingCase, x: Any) -> Any:
     dilations = [1] * len(case.window)
     return opset8.max_pool(
-        x, list(case.strides), dilations, list(case.padding), list(case.padding), list(case.window), index_element_type="i64"
+        x,
+        list(case.strides),
+        dilations,
+        list(case.padding),
+        list(case.padding),
+        list(case.window),
+        index_element_type="i64",
     )

@@ -1,4 +1,4 @@
-"""This package's library, inside an ONNX Runtime session."""
+"""Our library, inside an ONNX Runtime session."""
 
 from __future__ import annotations
 

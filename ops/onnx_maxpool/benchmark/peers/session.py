@@ -32,4 +32,5 @@ def bound_call(session: ort.InferenceSession, inputs: Mapping[str, Array]) -> Ca
     return Call(
         run=lambda: session.run_with_iobinding(binding),
         outputs=lambda: [from_ort_value(value) for value in outputs],
+        keeps=feeds,
     )

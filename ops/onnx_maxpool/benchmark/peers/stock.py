@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 
 import onnxruntime as ort
@@ -29,4 +30,4 @@ def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
     call = bound_call(session, inputs)
     if not isinstance(row.case, AdaptiveCase):
         return call
-    return Call(call.run, lambda: per_channel(call.outputs(), inputs["X"].shape))
+    return replace(call, outputs=lambda: per_channel(call.outputs(), inputs["X"].shape))

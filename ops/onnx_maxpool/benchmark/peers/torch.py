@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import singledispatch
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -19,10 +20,8 @@ from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, Slidin
 def versions() -> dict[str, str]:
     """Versions by distribution."""
     found = {"torch": version("torch")}
-    try:
+    with suppress(PackageNotFoundError):
         found["torchvision"] = version("torchvision")
-    except PackageNotFoundError:
-        pass
     return found
 
 
