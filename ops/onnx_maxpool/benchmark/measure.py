@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from onnx_maxpool.benchmark.inputs import row_inputs
-from onnx_maxpool.benchmark.lockstep import Runtime, RefusalError
-from onnx_maxpool.benchmark.peers import LIMIT, OURS, PEERS
+from onnx_maxpool.benchmark.lockstep import RefusalError, Runtime
+from onnx_maxpool.benchmark.peers import LIMIT, OURS
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult
 from onnx_maxpool.benchmark.rows import Row, count_of
 from onnx_maxpool.benchmark.statistics import timing
@@ -83,27 +83,26 @@ class Runtimes:
             runtime.close()
 
 
-def measure(
-    results: Results, rows: Sequence[Row], threads: Sequence[int], samples: int, tell: Callable[[str], None]
-) -> None:
-    """Time every row on each number of threads; `tell` hears of each before it begins."""
-    for count in threads:
+def measure(results: Results, rows: Sequence[Row], tell: Callable[[str], None]) -> None:
+    """Time every row as `results.settings` say; `tell` hears of each before it begins."""
+    for threads in results.settings["threads"]:
         runtimes = Runtimes(results)
         try:
             for row in rows:
-                tell(f"{row.name}, {count_of(count, 'thread')}")
-                results.rows.append(measure_row(runtimes, row, count, samples))
+                tell(f"{row.name}, {count_of(threads, 'thread')}")
+                results.rows.append(measure_row(runtimes, row, threads))
         finally:
             runtimes.close()
 
 
-def measure_row(runtimes: Runtimes, row: Row, threads: int, samples: int) -> RowResult:
+def measure_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
     """One row on so many threads, in our library and in every peer that takes it.
 
     Ours is timed again beside that, in the same turns: on one thread, and in float where the row is narrower. Where our
     library does not run the row, nothing is timed.
     """
     result = RowResult(row, threads, input_bytes(row_inputs(row)), output_bytes(row))
+    samples = runtimes.results.settings["samples"]
     entered: list[Contestant] = []
 
     def enter(name: str, threads: int = threads, row: Row = row) -> Entry:
@@ -120,7 +119,7 @@ def measure_row(runtimes: Runtimes, row: Row, threads: int, samples: int) -> Row
         result.entries[OURS] = enter(OURS)
         if not entered:
             return result
-        for name in PEERS:
+        for name in runtimes.results.settings["peers"]:
             result.entries[name] = enter(name)
         compare(entered[0], entered[1:])
         result.entries[LIMIT] = enter(LIMIT)

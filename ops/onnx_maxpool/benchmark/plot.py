@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -78,11 +79,12 @@ def bar_figure(rows: Sequence[RowResult], title: str, caption: str) -> Figure:
     """A panel per row, all on one logarithmic scale."""
     columns = min(COLUMNS, len(rows))
     lines = math.ceil(len(rows) / columns)
-    figure = Figure(figsize=(4.6 * columns, 1 + 1.6 * lines), layout="constrained")
+    bars = max(len(result.medians.keys() - {LIMIT}) for result in rows)
+    figure = Figure(figsize=(4.6 * columns, 1 + (0.7 + 0.2 * bars) * lines), layout="constrained")
     figure.suptitle(f"{title}: milliseconds per run, and how many times ours", x=0.01, ha="left", weight="bold")
     all_axes = figure.subplots(lines, columns, sharex=True, squeeze=False).ravel()
     for axes, result in zip(all_axes, rows, strict=False):
-        draw_bars(axes, result)
+        draw_bars(axes, result, bars)
     for axes in all_axes[len(rows) :]:
         axes.set_axis_off()
     medians = [1e3 * median for result in rows for median in result.medians.values()]
@@ -91,8 +93,8 @@ def bar_figure(rows: Sequence[RowResult], title: str, caption: str) -> Figure:
     return figure
 
 
-def draw_bars(axes: Any, result: RowResult) -> None:
-    """A bar per runtime with its median and its quartiles; the machine's limit as a line."""
+def draw_bars(axes: Any, result: RowResult, bars: int) -> None:
+    """A bar per runtime with its median and its quartiles, in room for so many; the machine's limit as a line."""
     entries = {name: entry for name, entry in result.entries.items() if entry.timing is not None and name != LIMIT}
     for i, (name, entry) in enumerate(entries.items()):
         assert entry.timing is not None
@@ -105,7 +107,7 @@ def draw_bars(axes: Any, result: RowResult) -> None:
     if LIMIT in result.medians:
         axes.axvline(1e3 * result.medians[LIMIT], color=COLORS[LIMIT], linestyle=(0, (4, 2)), linewidth=1)
     axes.set_yticks(range(len(entries)), list(entries))
-    axes.invert_yaxis()
+    axes.set_ylim(bars - 0.5, -0.5)
     axes.set_title(f"{result.row.case}, {result.row.type}", loc="left")
     logarithmic(axes.xaxis, axes.set_xscale)
     axes.tick_params(length=0, labelbottom=True)
@@ -120,42 +122,54 @@ def logarithmic(axis: Any, set_scale: Any) -> None:
     axis.axes.set_axisbelow(True)
 
 
-Panel = tuple[str, str, list[tuple[float, RowResult]]]
-"""A title, what the horizontal axis is, and the points."""
+@dataclass(frozen=True)
+class Panel:
+    """A growth curve."""
+
+    title: str
+    label: str
+    """Of the horizontal axis."""
+    points: list[tuple[float, RowResult]]
 
 
 def growth_panels(timed: Sequence[RowResult]) -> list[Panel]:
     """The growth curves on the most threads, and the first row's time over threads where there are several."""
     most = max((result.threads for result in timed), default=1)
-    panels: list[Panel] = []
     curves = [result for result in timed if result.row.curve is not None and result.threads == most]
+    panels = []
     for curve, group in groupby(curves, key=lambda result: str(result.row.curve)):
-        rows = list(group)
-        title = f"{rows[0].row.case.operator} over {curve}, {count_of(most, 'thread')}"
-        panels.append((title, curve, [(result.row.at, result) for result in rows]))
-    over_threads = [(float(result.threads), result) for result in timed if result.row == timed[0].row]
-    if len(over_threads) > 1:
-        panels.append((f"{timed[0].row.name}", "threads", sorted(over_threads, key=lambda point: point[0])))
+        points = [(result.row.at, result) for result in group]
+        largest = points[-1][1].row.case
+        panels.append(Panel(f"{largest.operator} up to {largest}, {count_of(most, 'thread')}", curve, points))
+    first = [(float(result.threads), result) for result in timed if result.row == timed[0].row]
+    if len(first) > 1:
+        panels.append(Panel(timed[0].row.name, "threads", sorted(first, key=lambda point: point[0])))
     return panels
 
 
 def growth_figure(panels: Sequence[Panel], caption: str) -> Figure:
     """The panels side by side."""
-    figure = Figure(figsize=(5.2 * len(panels), 4.2), layout="constrained")
+    figure = Figure(figsize=(5.2 * len(panels) + 1, 4.2), layout="constrained")
     all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, (title, label, points) in zip(all_axes, panels, strict=True):
-        for name in COLORS:
-            line = [(at, 1e3 * result.medians[name]) for at, result in points if name in result.medians]
-            if line:
-                style = (
-                    {"linestyle": (0, (4, 2)), "linewidth": 1} if name == LIMIT else {"marker": "o", "markersize": 3}
-                )
-                axes.plot(*zip(*line, strict=True), color=COLORS[name], label=name, **style)
-        logarithmic(axes.xaxis, axes.set_xscale)
-        logarithmic(axes.yaxis, axes.set_yscale)
-        axes.set_xlabel(label)
-        axes.set_title(title, loc="left")
-        axes.legend(fontsize=7)
+    for axes, panel in zip(all_axes, panels, strict=True):
+        draw_curves(axes, panel)
     all_axes[0].set_ylabel("milliseconds per run")
+    lines = {line.get_label(): line for axes in all_axes for line in axes.get_lines()}
+    figure.legend(list(lines.values()), list(lines), loc="outside right center")
     figure.supxlabel(caption, fontsize=7, x=0.01, ha="left")
     return figure
+
+
+def draw_curves(axes: Any, panel: Panel) -> None:
+    """A line per runtime, the machine's limit dashed."""
+    for name, color in COLORS.items():
+        points = [(at, 1e3 * result.medians[name]) for at, result in panel.points if name in result.medians]
+        if points:
+            style = {"linestyle": (0, (4, 2)), "linewidth": 1} if name == LIMIT else {"marker": "o", "markersize": 3}
+            axes.plot(*zip(*points, strict=True), color=color, label=name, **style)
+    logarithmic(axes.xaxis, axes.set_xscale)
+    logarithmic(axes.yaxis, axes.set_yscale)
+    if panel.label == "threads":
+        axes.set_xticks([at for at, _ in panel.points])
+    axes.set_xlabel(panel.label)
+    axes.set_title(panel.title, loc="left")

@@ -126,15 +126,20 @@ def notes(results: Results) -> Iterator[Text]:
         yield Text(f"{name} takes no part: {reason}", style="yellow")
     for (name, reason), count in refusals(results).items():
         yield Text(f"{name} does not take {count_of(count, 'row')}: {reason}")
+    yield from (Text(line) for line in dict.fromkeys(entry_notes(results)))
+    for failure in results.failures:
+        yield Text(failure, style="red")
+
+
+def entry_notes(results: Results) -> Iterator[str]:
+    """Of cells that differ as they are known to, and of runtimes that were too slow for every sample."""
     for result in results.rows:
         for name, entry in result.entries.items():
             if entry.differing and name in INEXACT:
                 cells = f"{entry.differing:,} of {entry.cells:,} cells"
-                yield Text(f"* {result.place}: {name} differs in {cells}, as it {INEXACT[name]}")
+                yield f"* {name} differs in {cells} of {result.row.name}: it {INEXACT[name]}"
             if entry.timing is not None and entry.timing.samples < results.settings["samples"]:
-                yield Text(f"{result.place}: {name} is slow, its samples are {entry.timing.samples}")
-    for failure in results.failures:
-        yield Text(failure, style="red")
+                yield f"{name} is slow: {count_of(entry.timing.samples, 'sample')} of {result.place}"
 
 
 def refusals(results: Results) -> dict[tuple[str, str], int]:
