@@ -21,6 +21,9 @@ LARGEST_ASPECT = 3.0
 JITTER = 0.4
 """A proposal's corner lies up to this far from the middle of a cell of the map: never near a half, which rounds."""
 
+LARGEST_INTEGER = 2**24
+"""Integers up to this are float32 numbers."""
+
 
 def row_inputs(row: Row) -> dict[str, Array]:
     """The tensors by the name of the operator's input."""
@@ -57,10 +60,14 @@ def _(case: SlidingCase, kind: np.dtype[Any], random: np.random.Generator) -> di
 
 
 def cells(random: np.random.Generator, shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
-    """Normally distributed floats, or integers over the whole range of small types."""
+    """Normally distributed floats, or integers over the type's range, as far as float32 holds them.
+
+    One peer pools wide integers in float32.
+    """
     if kind.kind in "iu":
         limits = np.iinfo(kind)
-        return random.integers(limits.min, limits.max, shape, kind, endpoint=True)
+        least, greatest = max(limits.min, -LARGEST_INTEGER), min(limits.max, LARGEST_INTEGER)
+        return random.integers(least, greatest, shape, kind, endpoint=True)
     return random.standard_normal(shape, np.float32).astype(kind)
 
 
