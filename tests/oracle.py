@@ -1,8 +1,10 @@
-"""MaxRoiPool by brute force, from the published texts and the rules alone. Slow; shares no code with the package."""
+"""The operators by brute force, from the published texts and the rules alone. Slow; shares no code with the package."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -58,3 +60,46 @@ def largest(window: list[Any]) -> Any:
         if value > best:
             best = value
     return best
+
+
+def adaptive_max_pool(x: Array, output_size: tuple[int, ...]) -> tuple[Array, Array]:
+    """A1 to A3: values, and indices into the channel."""
+    return pool(x, output_size, lambda axis, i: cells(i, output_size[axis], x.shape[2 + axis], 0, x.shape[2 + axis]))
+
+
+def max_pooling1(
+    x: Array,
+    window_size: tuple[int, ...],
+    strides: tuple[int, ...],
+    start_padding: tuple[int, ...],
+    end_padding: tuple[int, ...],
+) -> tuple[Array, Array]:
+    """P1 to P5: values, and indices into the whole of `x`."""
+    given = zip(x.shape[2:], window_size, strides, start_padding, end_padding, strict=True)
+    dims = tuple(1 + math.floor(Fraction(size + start + end - w, stride)) for size, w, stride, start, end in given)
+
+    def sliding(axis: int, i: int) -> range:
+        start = i * strides[axis] - start_padding[axis]
+        return range(max(start, 0), min(start + window_size[axis], x.shape[2 + axis]))
+
+    y, index = pool(x, dims, sliding)
+    channel = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *(1 for _ in dims))
+    return y, index + channel * math.prod(x.shape[2:])
+
+
+def pool(x: Array, dims: tuple[int, ...], window: Callable[[int, int], range]) -> tuple[Array, Array]:
+    """Maximum over the product of `window(axis, i)`, and the first index that has it in the channel (G2 to G5)."""
+    y = np.zeros((*x.shape[:2], *dims), x.dtype)
+    index = np.zeros(y.shape, np.int64)
+    for place in np.ndindex(y.shape):
+        n, c, *out = place
+        ranges = [window(axis, i) for axis, i in enumerate(out)]
+        inside = [(n, c, *cell) for cell in itertools.product(*ranges)]
+        best = inside[0]
+        for cell in inside:
+            if math.isnan(x[best]):
+                break
+            if math.isnan(x[cell]) or x[cell] > x[best]:
+                best = cell
+        y[place], index[place] = x[best], np.ravel_multi_index(best[2:], x.shape[2:])
+    return y, index

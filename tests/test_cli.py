@@ -122,7 +122,7 @@ def test_compare_says_equal(command: Commands, name: str) -> None:
 
 
 def test_compare_fails_on_a_difference(command: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onnx_maxpool.operators.max_roi_pool.window_max", lambda x, windows: x.max() + 1)
+    monkeypatch.setattr("onnx_maxpool.operators.roi_max.window_max", lambda x, windows: x.max() + 1)
     code, out, _ = command("compare", command.model("max_roi_pool_22_float"), *DIMS)
     assert code == 1
     assert "882 of 882 cells differ, first at [0,0,0,0]: " in out

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from onnx_maxpool.comparison import reference_evaluator
 from onnx_maxpool.inspection import inspect_model, short_reason
 from onnx_maxpool.model_inputs import InputError, model_inputs, parse_dims
 from onnx_maxpool.models import MODELS
@@ -245,3 +246,37 @@ def test_an_unnamed_dimension_goes_by_input_and_axis() -> None:
 def test_refused_dims(argument: str) -> None:
     with pytest.raises(InputError, match="expected NAME=SIZE"):
         parse_dims([argument])
+
+
+DIMS_BY_OPERATOR = {
+    "roi_pooling": DIMS,
+    "max_pooling1": {"N": 2, "C": 3, "D": 8, "H": 9, "W": 10},
+    "adaptive_max_pool": {"N": 2, "C": 3, "D": 8, "H": 9, "W": 10},
+}
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name.startswith(tuple(DIMS_BY_OPERATOR))])
+def test_every_operator_accepts_its_random_inputs(name: str) -> None:
+    model = MODELS[name].builder()
+    symbols = {dim.dim_param for value in model.graph.input for dim in value.type.tensor_type.shape.dim}
+    dims = next(dims for prefix, dims in DIMS_BY_OPERATOR.items() if name.startswith(prefix))
+    for seed in range(5):
+        inputs = model_inputs(model, dims={key: size for key, size in dims.items() if key in symbols}, seed=seed)
+        reference_evaluator(model).run(None, inputs)
+
+
+def test_facts_of_an_operator_with_an_index() -> None:
+    facts = inspect_model(MODELS["max_pooling1_5_float"].builder())
+    assert facts.refusal is None
+    (node,) = facts.nodes
+    assert (node.domain, node.operator, node.opset, node.since_version) == ("directml", "MaxPooling1", 5, 5)
+    assert node.attributes["index_element_type"] == "u64"
+    dims = ("N", "C", "Dout", "Hout", "Wout")
+    assert [(tensor.parameter, tensor.element_type, tensor.shape) for tensor in (*node.inputs, *node.outputs)] == [
+        ("X", "float", ("N", "C", "D", "H", "W")),
+        ("Y", "float", dims),
+        ("Indices", "uint64", dims),
+    ]
+    (answer,) = node.stock
+    assert answer.refusal is not None
+    assert "MaxPooling1" in answer.refusal

@@ -23,7 +23,19 @@ from onnx_maxpool.models.fast_rcnn_head import (
 from onnx_maxpool.models.hashing import splitmix64
 from onnx_maxpool.models.model import Model
 from onnx_maxpool.models.region_search import PATCH_PLACES, PATCH_SIDE, filters, region_search, region_search_inputs
+from onnx_maxpool.models.spatial_pyramid import (
+    CLASSES,
+    COLOURS,
+    DIRECTIONS,
+    LARGEST_FEATURE,
+    LARGEST_SCORE,
+    spatial_pyramid,
+    striped,
+    weights,
+)
 from onnx_maxpool.registry import OPERATORS
+
+onnx_maxpool.register_schemas()
 
 SMALL = [model for model in MODELS.values() if not model.has_large_weights]
 SMALL_HEAD = HeadSize(channels=8, hidden=96, classes=3, name="small_head")
@@ -203,3 +215,68 @@ def test_region_search_sums_stay_exact() -> None:
     exact = np.floor(np.sqrt(numbers.astype(np.float64)))
     for off_by_one in (np.nextafter(roots, np.float32(0)), roots, np.nextafter(roots, np.float32(np.inf))):
         np.testing.assert_array_equal(np.floor(off_by_one), exact)
+
+
+def label(image: Array) -> str:
+    scores, best = evaluate(spatial_pyramid(), {"image": image})
+    assert scores.shape == (1, len(CLASSES))
+    return CLASSES[int(best[0])]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("size", [(24, 24), (33, 200), (121, 90)])
+def test_spatial_pyramid_tells_directions_at_any_size(size: tuple[int, int], direction: str) -> None:
+    assert label(striped(*size, direction)) == direction
+
+
+PAINTS = [(9, 1, 1), (1, 9, 1), (9, 9, 1), (1, 1, 9)]
+
+
+@pytest.mark.parametrize(("colour", "rgb"), [*zip(COLOURS, PAINTS, strict=True)])
+def test_spatial_pyramid_tells_colours(colour: str, rgb: tuple[int, int, int]) -> None:
+    image = np.full((40, 50, 3), 120, np.uint8)
+    image[10:30, 12:37] = np.array(rgb) * 25
+    assert label(image) == colour
+
+
+def test_spatial_pyramid_takes_a_single_pixel() -> None:
+    assert label(np.zeros((1, 1, 3), np.uint8)) == CLASSES[0]  # all scores are 0
+
+
+def test_spatial_pyramid_sums_stay_exact() -> None:
+    assert (weights() == np.round(weights())).all()
+    assert LARGEST_FEATURE * np.abs(weights()).sum(axis=0).max() <= LARGEST_SCORE < 2**24
+    assert 255 * np.maximum(filters(), 0).sum(axis=(1, 2, 3)).max() + 0.5 < (LARGEST_FEATURE + 1) ** 2
+
+
+def test_single_operator_models_show_every_rank_and_index() -> None:
+    seen = set()
+    for model in SMALL:
+        built = model.builder()
+        node, outputs = built.graph.node[0], [value.type.tensor_type for value in built.graph.output]
+        if node.domain and len(built.graph.node) == 1:
+            index = onnx.TensorProto.DataType.Name(outputs[1].elem_type).lower() if len(outputs) > 1 else ""
+            seen.add((node.op_type, len(outputs[0].shape.dim), index))
+    assert {(rank, index) for name, rank, index in seen if name == "MaxPooling1"} == {
+        (4, "uint32"),
+        (5, "uint32"),
+        (5, "uint64"),
+        (4, ""),
+    }
+    assert {(rank, index) for name, rank, index in seen if name == "AdaptiveMaxPool"} == {
+        (3, "int64"),
+        (4, "int32"),
+        (5, ""),
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name.startswith(("max_pooling1_", "adaptive_max_pool_"))])
+def test_samples_of_windows_cover_the_special_cases(name: str) -> None:
+    y = evaluate(MODELS[name].builder(), MODELS[name].inputs())[0]
+    if y.dtype.kind in "iu":
+        assert {np.iinfo(y.dtype).max} < set(y.ravel().tolist())
+        return
+    values = y.astype(np.float64)
+    assert np.isnan(values).any()  # G3
+    assert np.isinf(values).any()  # G2
+    assert np.isfinite(values).any()

@@ -9,15 +9,7 @@ import onnx
 import pytest
 
 from onnx_maxpool import registry
-from onnx_maxpool.registry import OPERATORS, OperatorVersion, resolve
-
-
-@pytest.mark.parametrize("row", OPERATORS, ids=lambda row: row.title)
-def test_a_row_is_what_its_schema_says(row: OperatorVersion) -> None:
-    schema = onnx.defs.get_schema(row.name, row.since_version, row.domain)
-    assert schema.since_version == row.since_version
-    constraints = {c.type_param_str: set(c.allowed_type_strs) for c in schema.type_constraints}
-    assert constraints == {name: {f"tensor({t})" for t in types} for name, types in row.types.items()}
+from onnx_maxpool.registry import OPERATORS, resolve, versions_of
 
 
 def test_every_version_of_onnx_has_a_row() -> None:
@@ -33,8 +25,28 @@ def test_an_opset_selects_the_newest_version_that_is_not_newer(opset: int, versi
         assert (row and row.since_version) == version
 
 
+@pytest.mark.parametrize(("opset", "version"), [(1, None), (2, 2), (3, 3), (4, 3), (5, 5), (6, 5)])
+def test_versions_need_not_be_consecutive(opset: int, version: int | None) -> None:
+    row = resolve("directml", "MaxPooling1", opset)
+    assert (row and row.since_version) == version
+
+
+def test_newer_versions_take_all_that_older_ones_take() -> None:
+    for row in OPERATORS:
+        for older in versions_of(row.domain, row.name):
+            if older.since_version < row.since_version:
+                assert all(set(types) <= set(row.types[variable]) for variable, types in older.types.items())
+                assert older.index_types == row.index_types[: len(older.index_types)]
+
+
 def test_the_native_table_is_made_without_any_package() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", registry.__file__], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     for element_type in ("float16", "bfloat16", "float", "double"):
         assert f'OPERATOR("", MaxRoiPool, 1, ElementType::{element_type}_)' in lines
+    # Every combination of the inputs' type variables, and every version's types, at the first version.
+    assert 'OPERATOR("directml", MaxPooling1, 2, ElementType::uint64_)' in lines
+    for size_type in ("int32", "int64"):
+        element_types = f"ElementType::bfloat16_, ElementType::{size_type}_"
+        assert f'OPERATOR("org.openvinotoolkit", AdaptiveMaxPool, 8, {element_types})' in lines
+    assert len(lines) == len(set(lines)) == 4 + 2 + 10 + 8

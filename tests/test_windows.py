@@ -6,12 +6,13 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnx_maxpool.windows import even_windows, roi_windows, round_half_away
+from onnx_maxpool.windows import adaptive_windows, even_windows, roi_windows, round_half_away, sliding_windows
 
-EXTENTS = st.integers(1, 2**31 + 1)
+EXTENTS = st.integers(1, 2**31 + 1) | st.integers(1, 2**63 - 1)
 COUNTS = st.integers(1, 300)
 
 
@@ -34,8 +35,48 @@ def test_even_windows_cover_the_extent_and_none_is_empty(extent: int, count: int
 
 
 def test_even_windows_do_not_overflow_at_the_largest_count() -> None:
-    """The largest extent (M11) times the largest count (M3) stays within 64 bits."""
-    assert (2**31 + 1) * (2**31 - 1) + 2**31 < 2**63
+    """A remainder is smaller than the count, so no product exceeds the count's square."""
+    assert (2**31 - 1) ** 2 < 2**63
+
+
+@pytest.mark.parametrize("size", [2**24 - 1, 2**24 + 1, 2**24 + 3, 2**31 + 1])
+@pytest.mark.parametrize("output_size", [1, 3, 7, 23, 1000])
+def test_adaptive_windows_of_axes_too_long_for_float32(size: int, output_size: int) -> None:
+    """A2, where a quotient in float32 ends one cell early or late."""
+    start, end = adaptive_windows(size, output_size)
+    assert start.tolist() == [i * size // output_size for i in range(output_size)]
+    assert end.tolist() == [-(-(i + 1) * size // output_size) for i in range(output_size)]
+    assert start.dtype == end.dtype == np.int64
+
+
+def test_adaptive_windows_of_more_outputs_than_cells() -> None:
+    """A2: windows repeat, and overlap where the sizes do not divide."""
+    start, end = adaptive_windows(2, 5)
+    assert start.tolist() == [0, 0, 0, 1, 1]
+    assert end.tolist() == [1, 1, 2, 2, 2]
+
+
+def test_sliding_windows() -> None:
+    """P3 and P4: as many as fit, cut to the axis; cells that no window reaches are left out."""
+    start, end = sliding_windows(6, window=3, stride=2, start_padding=1, end_padding=0)
+    assert start.tolist() == [0, 1, 3]
+    assert end.tolist() == [2, 4, 6]
+    start, end = sliding_windows(5, window=4, stride=3, start_padding=3, end_padding=2)
+    assert start.tolist() == [0, 0, 3]
+    assert end.tolist() == [1, 4, 5]
+    start, end = sliding_windows(7, window=2, stride=4, start_padding=0, end_padding=0)
+    assert start.tolist() == [0, 4]
+    assert end.tolist() == [2, 6]
+
+
+@given(st.integers(1, 60), st.integers(1, 12), st.integers(1, 9), st.data())
+def test_no_sliding_window_is_empty(size: int, window: int, stride: int, data: st.DataObject) -> None:
+    """P2: paddings smaller than the window."""
+    before, after = data.draw(st.integers(0, window - 1)), data.draw(st.integers(0, window - 1))
+    start, end = sliding_windows(size, window, stride, before, after)
+    assert (start < end).all()
+    assert (end - start <= window).all()
+    assert len(start) == max(0, (size + before + after - window) // stride + 1)
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))

@@ -117,13 +117,14 @@ float Attributes::get(const char* name, float missing) const {
 
 std::vector<int64_t> Attributes::get(const char* name, const std::vector<int64_t>& missing) const {
   size_t size = 0;
-  if (succeeded(ort::KernelInfoGetInt64s::of(api_)(info_, name, nullptr, &size)) && size) {
-    std::vector<int64_t> values(size);
-    check(api_, ort::KernelInfoGetInt64s::of(api_)(info_, name, values.data(), &size));
-    return values;
+  const bool found = succeeded(ort::KernelInfoGetInt64s::of(api_)(info_, name, nullptr, &size));
+  if (!size) {
+    refuse_other_types(name, "INTS");  // they answer with size 0, as an empty list does
+    return found ? std::vector<int64_t>{} : missing;
   }
-  refuse_other_types(name, "INTS");
-  return missing;
+  std::vector<int64_t> values(size);
+  check(api_, ort::KernelInfoGetInt64s::of(api_)(info_, name, values.data(), &size));
+  return values;
 }
 
 std::string Attributes::get(const char* name, const std::string& missing) const {
@@ -136,6 +137,15 @@ std::string Attributes::get(const char* name, const std::string& missing) const 
   }
   refuse_other_types(name, "STRING");
   return missing;
+}
+
+bool Attributes::has_output(size_t index) const {
+  size_t count = 0;
+  check(api_, ort::KernelInfoGetOutputCount::of(api_)(info_, &count));
+  if (index >= count) return false;
+  size_t size = 0;  // of its name, the terminating NUL included
+  check(api_, ort::KernelInfoGetOutputName::of(api_)(info_, index, nullptr, &size));
+  return size > 1;
 }
 
 Tensor Run::input(size_t index) const {
@@ -157,7 +167,7 @@ void* Run::output(size_t index, const Shape& shape) const {
   return data;
 }
 
-void Run::parallel(int64_t units, size_t scratch_bytes, const void* work, UnitFunction run) const {
+void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, const void* work, UnitFunction run) const {
   struct Shared {
     const void* work;
     UnitFunction run;
@@ -169,7 +179,9 @@ void Run::parallel(int64_t units, size_t scratch_bytes, const void* work, UnitFu
 
   // As many workers as processors, each taking units until none is left: the scratch is then bounded whatever the
   // number of units, and a slow unit holds up nobody. With fewer threads the first workers leave nothing to the rest.
-  const size_t workers = static_cast<size_t>(std::min(units, processors()));
+  constexpr double kCyclesWorthAThread = 30'000;
+  const double worth = std::min(cycles / kCyclesWorthAThread, static_cast<double>(processors() - 1));
+  const size_t workers = static_cast<size_t>(std::min(units, 1 + static_cast<int64_t>(worth)));
   const Scratch scratch(api_, context_, workers * shared.stride + 64);
   const auto address = reinterpret_cast<uintptr_t>(scratch.get());
   shared.scratch = static_cast<char*>(scratch.get()) + (-address % 64);
@@ -193,6 +205,12 @@ ElementType Inference::input_type(size_t index) const {
 
 int64_t processors() { return std::max<int64_t>(std::thread::hardware_concurrency(), 1); }
 
+size_t Inference::input_rank(size_t index) const {
+  OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
+  check(api_, ort::ShapeInferGetInput::of(api_)(context_, index, &info));
+  return dimensions(api_, info).size();
+}
+
 std::vector<Dim> Inference::input(size_t index, size_t rank) const {
   std::vector<Dim> dims(rank);
   OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
@@ -213,7 +231,7 @@ std::vector<Dim> Inference::input(size_t index, size_t rank) const {
   return dims;
 }
 
-std::vector<int64_t> Inference::ints(const char* name) const {
+std::vector<char> Inference::attribute(const char* name, int type) const {
   const OrtOpAttr* attribute = nullptr;
   if (OrtStatus* status = ort::ShapeInferGetAttribute::of(api_)(context_, name, &attribute)) {
     ort::ReleaseStatus::of(api_)(status);
@@ -221,13 +239,25 @@ std::vector<int64_t> Inference::ints(const char* name) const {
   }
   // The first call, without room, answers with a status and the size that it wants.
   size_t bytes = 0;
-  if (OrtStatus* status = ort::ReadOpAttr::of(api_)(attribute, ort::kAttributeInts, nullptr, 0, &bytes)) {
+  if (OrtStatus* status = ort::ReadOpAttr::of(api_)(attribute, type, nullptr, 0, &bytes)) {
     ort::ReleaseStatus::of(api_)(status);
   }
-  std::vector<int64_t> values(bytes / sizeof(int64_t));
-  if (values.empty()) return {};
-  check(api_, ort::ReadOpAttr::of(api_)(attribute, ort::kAttributeInts, values.data(), bytes, &bytes));
+  std::vector<char> value(bytes);
+  if (bytes) check(api_, ort::ReadOpAttr::of(api_)(attribute, type, value.data(), bytes, &bytes));
+  return value;
+}
+
+std::vector<int64_t> Inference::ints(const char* name, const std::vector<int64_t>& missing) const {
+  const std::vector<char> bytes = attribute(name, ort::kAttributeInts);
+  if (bytes.empty()) return missing;
+  std::vector<int64_t> values(bytes.size() / sizeof(int64_t));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(int64_t));
   return values;
+}
+
+std::string Inference::string(const char* name, const std::string& missing) const {
+  const std::vector<char> bytes = attribute(name, ort::kAttributeString);
+  return bytes.empty() ? missing : std::string(bytes.begin(), bytes.end());
 }
 
 void Inference::set_output(size_t index, ElementType type, const std::vector<Dim>& dims) const {
@@ -290,7 +320,7 @@ CustomOp::CustomOp(const OrtApi* api, const Operator& op, Variant variant)
   KernelDestroy = [](void* kernel) { delete static_cast<KernelHandle*>(kernel); };
   InferOutputShapeFn = [](const OrtCustomOp* op, OrtShapeInferContext* context) {
     const CustomOp& o = self(op);
-    return guarded(o.api_, [&] { o.operator_.infer(Inference(o.api_, context)); });
+    return guarded(o.api_, [&] { o.operator_.infer(o.variant_, Inference(o.api_, context)); });
   };
 }
 

@@ -41,13 +41,15 @@ struct Tensor {
 };
 
 // A node's attributes while its kernel is made. A missing attribute gives the default; one of another type throws
-// Error, as the runtime does not hold a custom operator's attributes to any schema.
+// Error, as the runtime does not hold a custom operator's attributes to any schema. An empty list is a list.
 class Attributes {
  public:
   Attributes(const OrtApi* api, const OrtKernelInfo* info, const char* op) : api_(api), info_(info), op_(op) {}
   float get(const char* name, float missing) const;
   std::vector<int64_t> get(const char* name, const std::vector<int64_t>& missing) const;
   std::string get(const char* name, const std::string& missing) const;
+  // Whether the node has that output: optional ones may be left out.
+  bool has_output(size_t index) const;
 
  private:
   bool succeeded(OrtStatus* status) const;
@@ -66,16 +68,17 @@ class Run {
   void* output(size_t index, const Shape& shape) const;
 
   // Calls work(unit, scratch) once for each unit in [0, units), on ONNX Runtime's threads, and waits. Each thread has
-  // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena. `work` must not throw.
+  // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena. `work` must not throw. `cycles`, an
+  // estimate for all units together, keeps work off threads that would cost more to wake than they save.
   template <class Work>
-  void parallel(int64_t units, size_t scratch_bytes, const Work& work) const {
-    parallel(units, scratch_bytes, &work,
+  void parallel(int64_t units, size_t scratch_bytes, double cycles, const Work& work) const {
+    parallel(units, scratch_bytes, cycles, &work,
              [](const void* w, int64_t unit, void* scratch) { (*static_cast<const Work*>(w))(unit, scratch); });
   }
 
  private:
   using UnitFunction = void (*)(const void* work, int64_t unit, void* scratch);
-  void parallel(int64_t units, size_t scratch_bytes, const void* work, UnitFunction run) const;
+  void parallel(int64_t units, size_t scratch_bytes, double cycles, const void* work, UnitFunction run) const;
   const OrtApi* api_;
   OrtKernelContext* context_;
 };
@@ -95,15 +98,19 @@ class Inference {
  public:
   Inference(const OrtApi* api, OrtShapeInferContext* context) : api_(api), context_(context) {}
   ElementType input_type(size_t index) const;
+  // 0 where it is not known.
+  size_t input_rank(size_t index) const;
   // An input's dimensions, or `rank` unknown ones where its rank is not `rank` (which stands for unknown, too).
   std::vector<Dim> input(size_t index, size_t rank) const;
-  // Empty where the node does not have the attribute as INTS.
-  std::vector<int64_t> ints(const char* name) const;
+  // `missing` where the node does not have the attribute as INTS, or as STRING.
+  std::vector<int64_t> ints(const char* name, const std::vector<int64_t>& missing) const;
+  std::string string(const char* name, const std::string& missing) const;
   void set_output(size_t index, ElementType type, const std::vector<Dim>& dims) const;
   // A dimension that equals no other.
   static Dim unknown();
 
  private:
+  std::vector<char> attribute(const char* name, int type) const;
   const OrtApi* api_;
   OrtShapeInferContext* context_;
 };
@@ -121,6 +128,9 @@ struct Variant {
   int since_version;
   std::vector<ElementType> types;  // of the type variables, in the registry's order
   BinEdges bin_edges;
+  // Whether shape inference may set an optional output's type: in ONNX Runtime before 1.28 that ends the process
+  // where a node leaves the output out, and inference cannot tell.
+  bool infers_optional_outputs;
 };
 
 // A formal input or output.
@@ -135,7 +145,7 @@ struct Operator {
   std::vector<Parameter> (*inputs)(const Variant&);
   std::vector<Parameter> (*outputs)(const Variant&);
   std::unique_ptr<Kernel> (*create)(const Variant&, const Attributes&);
-  void (*infer)(const Inference&);
+  void (*infer)(const Variant&, const Inference&);
 };
 
 // The runtime's view of an operator's variant. It lives as long as the process: sessions keep pointers to it.

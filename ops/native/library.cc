@@ -1,4 +1,5 @@
 // The library's one export: puts the operators into a session's options.
+#include <cstdio>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -31,12 +32,19 @@ struct Row {
   Variant variant;
 };
 
-std::vector<Row> table(BinEdges bin_edges) {
+std::vector<Row> table(BinEdges bin_edges, bool infers_optional_outputs) {
   return {
-#define OPERATOR(domain, name, since_version, ...) {k##name, {domain, since_version, {__VA_ARGS__}, bin_edges}},
+#define OPERATOR(domain, name, since_version, ...) \
+  {k##name, {domain, since_version, {__VA_ARGS__}, bin_edges, infers_optional_outputs}},
 #include "operators.inc"
 #undef OPERATOR
   };
+}
+
+bool is_at_least(const char* version, int major, int minor) {
+  int found_major = 0, found_minor = 0;
+  std::sscanf(version, "%d.%d", &found_major, &found_minor);
+  return found_major != major ? found_major > major : found_minor >= minor;
 }
 
 // The value of a session config entry, or an empty string where it is not set.
@@ -61,7 +69,8 @@ BinEdges parse_bin_edges(const std::string& name) {
 
 // The domains of one setting, for one runtime. They and their operators are never freed: sessions may outlive
 // whatever registered them, and a process may hold more than one runtime.
-const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinEdges bin_edges) {
+const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinEdges bin_edges,
+                                                         bool infers_optional_outputs) {
   static std::mutex mutex;
   static auto& made = *new std::map<std::pair<const OrtApi*, BinEdges>, std::map<std::string, OrtCustomOpDomain*>>;
   static auto& ops = *new std::deque<CustomOp>;
@@ -69,7 +78,7 @@ const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinE
   auto& found = made[{api, bin_edges}];
   if (!found.empty()) return found;
   std::map<std::string, OrtCustomOpDomain*> domains;
-  for (const Row& row : table(bin_edges)) {
+  for (const Row& row : table(bin_edges, infers_optional_outputs)) {
     OrtCustomOpDomain*& domain = domains[row.variant.domain];
     if (!domain) check(api, ort::CreateCustomOpDomain::of(api)(row.variant.domain, &domain));
     check(api, ort::CustomOpDomainAdd::of(api)(domain, &ops.emplace_back(api, row.op, row.variant)));
@@ -77,7 +86,7 @@ const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinE
   return found = std::move(domains);
 }
 
-void register_in(const OrtApi* api, OrtSessionOptions* options) {
+void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_optional_outputs) {
   kernels();  // refuses an unknown ONNX_MAXPOOL_TARGET
   const std::string name = config_entry(api, options, kBinEdgesEntry);
   const BinEdges bin_edges = parse_bin_edges(name);
@@ -88,7 +97,7 @@ void register_in(const OrtApi* api, OrtSessionOptions* options) {
     throw Error("onnx_maxpool: these session options are registered with bin_edges '" + registered +
                 "', expected other options for '" + setting + "'");
   }
-  for (const auto& [domain, pointer] : domains(api, bin_edges)) {
+  for (const auto& [domain, pointer] : domains(api, bin_edges, infers_optional_outputs)) {
     check(api, ort::AddCustomOpDomain::of(api)(options, pointer));
   }
   check(api, ort::AddSessionConfigEntry::of(api)(options, kRegisteredEntry, setting.c_str()));
@@ -105,5 +114,5 @@ extern "C" ONNX_MAXPOOL_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* o
         "onnx_maxpool: ONNX Runtime is " + std::string(base->GetVersionString()) + ", expected 1.23 or newer";
     return ort::CreateStatus::of(base->GetApi(1))(ort::kFail, message.c_str());
   }
-  return guarded(api, [&] { register_in(api, options); });
+  return guarded(api, [&] { register_in(api, options, is_at_least(base->GetVersionString(), 1, 28)); });
 }

@@ -97,6 +97,8 @@ using GetSymbolicDimensions = Slot<63, OrtStatus*(const OrtTensorTypeAndShapeInf
 using SetSymbolicDimensions = Slot<271, OrtStatus*(OrtTensorTypeAndShapeInfo*, const char**, size_t)>;
 using ReleaseTensorTypeAndShapeInfo = Slot<99, void(OrtTensorTypeAndShapeInfo*)>;
 
+using KernelInfoGetOutputCount = Slot<231, OrtStatus*(const OrtKernelInfo*, size_t*)>;
+using KernelInfoGetOutputName = Slot<233, OrtStatus*(const OrtKernelInfo*, size_t, char*, size_t*)>;
 using KernelInfoGetFloat = Slot<85, OrtStatus*(const OrtKernelInfo*, const char* name, float*)>;
 using KernelInfoGetInt64 = Slot<86, OrtStatus*(const OrtKernelInfo*, const char* name, int64_t*)>;
 using KernelInfoGetString = Slot<87, OrtStatus*(const OrtKernelInfo*, const char* name, char*, size_t*)>;

@@ -172,7 +172,7 @@ class RoiPool {
     for (int64_t first = (bins - 1) / kLanes * kLanes; first >= 0; first -= kLanes) {
       V square[kLanes];
       for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(from[first + i]);
-      Transpose<Key, kLanes>::apply(square);
+      transpose<Key, kLanes>(square);
       for (int c = 0; c < channels_; ++c) {
         const int64_t at = c * bins + first;
         if (c % 2) copy_.step();
@@ -196,7 +196,7 @@ class RoiPool {
     for (int64_t i = 0; i < count; i += kLanes) {
       V square[kLanes];
       for (int c = 0; c < kLanes; ++c) square[c] = order_.to_key(c < channels_ ? row(from + c * area_ + i) : V{});
-      Transpose<Key, kLanes>::apply(square);
+      transpose<Key, kLanes>(square);
       const int64_t left = count - i < kLanes ? count - i : kLanes;
       for (int64_t j = 0; j < left; ++j) to[i + j] = square[j];
     }
@@ -250,7 +250,7 @@ class RoiPool {
     for (int64_t x = columns.start; x < columns.end; x += kLanes) {
       V square[kLanes];
       for (int c = 0; c < kLanes; ++c) square[c] = c < channels_ ? max_of_rows(plane_ + c * area_ + x, rows) : V{};
-      Transpose<Key, kLanes>::apply(square);
+      transpose<Key, kLanes>(square);
       for (int i = 0; i < kLanes; ++i) line_[x - columns.start + i] = square[i];
     }
     return {line_ - columns.start, 0, {}, 0, 0};

@@ -13,6 +13,7 @@ constexpr double kPack = 8;       // read, map, transpose and store a cell of th
 constexpr double kTable = 2;      // a cell of a table
 constexpr double kTableLine = 2;  // a cell of a line of a table, in a bin
 constexpr double kTranspose = 8;  // a cell of a line that comes from the map
+constexpr double kBin = 20;       // a bin: reduced, transposed and stored
 constexpr double kMapLine = 2;    // a cell of the map that goes into such a line
 
 // Tables that are no larger stay in the second-level cache. Of larger ones a sweep keeps a few rows there.
@@ -78,9 +79,13 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
 
   // A block of one image is one thread's: with few of them, threads stand idle that single ROIs would have kept busy.
   const auto threads = [&](double units) { return std::min(static_cast<double>(shape.processors), units); };
+  const auto blocks = static_cast<double>(shape.blocks);
+  const double shared = table_cost(plan.levels);
   const double separate = kTranspose * work.lines + kMapLine * work.map_lines;
-  plan.shared = table_cost(plan.levels) / threads(images_with_rois * static_cast<double>(shape.blocks)) <
-                separate / threads(static_cast<double>(shape.rois * shape.blocks));
+  plan.shared =
+      shared / threads(images_with_rois * blocks) < separate / threads(static_cast<double>(shape.rois) * blocks);
+  const double bins = static_cast<double>(shape.rois) * static_cast<double>(shape.bins_y * shape.bins_x);
+  plan.cycles = ((plan.shared ? shared : separate) + kBin * bins) * blocks;
   plan.sweep = plan.shared && (plan.levels + 1) * map_bytes > kCache;
   if (!plan.sweep) return plan;
 

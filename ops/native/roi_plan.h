@@ -18,6 +18,7 @@ struct RoiWindows {
 // The kernel's choices, and the arrays behind them.
 struct RoiPlan {
   bool shared;
+  double cycles;  // an estimate
   int levels;
   bool sweep;
   int64_t tallest, batch;

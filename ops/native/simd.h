@@ -63,49 +63,71 @@ struct KeyOrder {
   }
 };
 
+// The same, with one key for +0 and -0, and one for all NaNs: where the first of equal cells is wanted (G4, G5).
+template <class Key>
+struct TieOrder : KeyOrder<Key> {
+  Key infinity, nan, minus_zero, zero;
+  explicit TieOrder(Order order) : KeyOrder<Key>(order) {
+    constexpr Key kLowest = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
+    const Key bits = static_cast<Key>(-1 - kLowest - this->offset);  // of +inf, as its key's negative is the lowest
+    const bool floats = this->mask != 0;
+    infinity = floats ? static_cast<Key>(bits - this->offset) : static_cast<Key>(~kLowest);
+    nan = static_cast<Key>(infinity + (bits & -bits) / 2);  // quiet: the fraction's first bit is set
+    minus_zero = static_cast<Key>(-1 - this->offset);
+    zero = static_cast<Key>(minus_zero + floats);
+  }
+
+  template <class V>
+  V to_key(V bits) const {
+    const V key = KeyOrder<Key>::to_key(bits);
+    const V number = key > infinity ? V{} + nan : key;
+    return number == minus_zero ? V{} + zero : number;
+  }
+};
+
+// Sequence<0, 1, ..., count - 1>, to write a shuffle's lane numbers as an expression.
+template <int... numbers>
+struct Sequence {};
+template <int count, int... numbers>
+struct MakeSequence : MakeSequence<count - 1, count - 1, numbers...> {};
+template <int... numbers>
+struct MakeSequence<0, numbers...> {
+  using type = Sequence<numbers...>;
+};
+
+// Shuffles of two vectors of `lanes` keys, of which each gives one: a0 b0 a1 b1 ... from their lower or upper halves,
+// and a0 a2 ... b0 b2 ... or a1 a3 ... b1 b3 ....
+template <class Key, int lanes, class Numbers = typename MakeSequence<lanes>::type>
+struct Shuffle;
+template <class Key, int lanes, int... i>
+struct Shuffle<Key, lanes, Sequence<i...>> {
+  using V = Vector<Key, lanes * sizeof(Key)>;
+  static inline V low(V a, V b) { return __builtin_shufflevector(a, b, (i / 2 + i % 2 * lanes)...); }
+  static inline V high(V a, V b) { return __builtin_shufflevector(a, b, (lanes / 2 + i / 2 + i % 2 * lanes)...); }
+  static inline V even(V a, V b) { return __builtin_shufflevector(a, b, (2 * i)...); }
+  static inline V odd(V a, V b) { return __builtin_shufflevector(a, b, (2 * i + 1)...); }
+};
+
 // Transposes a square of vectors in place: lane j of vector i changes places with lane i of vector j. Each of the
 // log2(lanes) rounds interleaves the vectors of the upper half with those of the lower.
 template <class Key, int lanes>
-struct Transpose;
-
-#define ONNX_MAXPOOL_TRANSPOSE(LANES, LOW, HIGH)                   \
-  template <class Key>                                             \
-  struct Transpose<Key, LANES> {                                   \
-    using V = Vector<Key, LANES * sizeof(Key)>;                    \
-    static inline void round(const V* from, V* to) {               \
-      for (int i = 0; i < LANES / 2; ++i) {                        \
-        const V a = from[i], b = from[i + LANES / 2];              \
-        to[2 * i] = __builtin_shufflevector(a, b, LOW);            \
-        to[2 * i + 1] = __builtin_shufflevector(a, b, HIGH);       \
-      }                                                            \
-    }                                                              \
-    static inline void apply(V* v) {                               \
-      V other[LANES];                                              \
-      V *from = v, *to = other;                                    \
-      _Pragma("GCC unroll 8") for (int n = 1; n < LANES; n *= 2) { \
-        round(from, to);                                           \
-        V* swap = from;                                            \
-        from = to;                                                 \
-        to = swap;                                                 \
-      }                                                            \
-      if (from != v)                                               \
-        for (int i = 0; i < LANES; ++i) v[i] = from[i];            \
-    }                                                              \
-  };
-
-#define ONNX_MAXPOOL_LIST(...) __VA_ARGS__
-ONNX_MAXPOOL_TRANSPOSE(2, ONNX_MAXPOOL_LIST(0, 2), ONNX_MAXPOOL_LIST(1, 3))
-ONNX_MAXPOOL_TRANSPOSE(4, ONNX_MAXPOOL_LIST(0, 4, 1, 5), ONNX_MAXPOOL_LIST(2, 6, 3, 7))
-ONNX_MAXPOOL_TRANSPOSE(8, ONNX_MAXPOOL_LIST(0, 8, 1, 9, 2, 10, 3, 11), ONNX_MAXPOOL_LIST(4, 12, 5, 13, 6, 14, 7, 15))
-ONNX_MAXPOOL_TRANSPOSE(16, ONNX_MAXPOOL_LIST(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
-                       ONNX_MAXPOOL_LIST(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31))
-ONNX_MAXPOOL_TRANSPOSE(32,
-                       ONNX_MAXPOOL_LIST(0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8, 40, 9, 41, 10, 42,
-                                         11, 43, 12, 44, 13, 45, 14, 46, 15, 47),
-                       ONNX_MAXPOOL_LIST(16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25, 57,
-                                         26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63))
-#undef ONNX_MAXPOOL_LIST
-#undef ONNX_MAXPOOL_TRANSPOSE
+inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
+  using V = Vector<Key, lanes * sizeof(Key)>;
+  V other[lanes];
+  V *from = v, *to = other;
+#pragma GCC unroll 8
+  for (int n = 1; n < lanes; n *= 2) {
+    for (int i = 0; i < lanes / 2; ++i) {
+      to[2 * i] = Shuffle<Key, lanes>::low(from[i], from[i + lanes / 2]);
+      to[2 * i + 1] = Shuffle<Key, lanes>::high(from[i], from[i + lanes / 2]);
+    }
+    V* swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != v)
+    for (int i = 0; i < lanes; ++i) v[i] = from[i];
+}
 
 // A copy past the caches that goes on while something else is computed: such a store waits for memory, and a processor
 // has room for few that wait. One line goes at each `step`.

@@ -12,8 +12,9 @@
 #define ONNX_MAXPOOL_DECLARE(target)                                  \
   namespace onnx_maxpool::target {                                    \
   const RoiKernel& roi_kernel(size_t element_size, int64_t channels); \
+  const PoolKernel& pool_kernel(const PoolJob&, size_t element_size); \
   }
-#define ONNX_MAXPOOL_KERNELS(target) {#target, onnx_maxpool::target::roi_kernel}
+#define ONNX_MAXPOOL_KERNELS(target) {#target, onnx_maxpool::target::roi_kernel, onnx_maxpool::target::pool_kernel}
 
 ONNX_MAXPOOL_DECLARE(baseline)
 #if defined(ONNX_MAXPOOL_X86_TARGETS)

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "pool_roi.h"
+#include "pool_window.h"
 
 namespace onnx_maxpool {
 
@@ -12,6 +13,7 @@ namespace onnx_maxpool {
 struct Kernels {
   const char* target;
   const RoiKernel& (*roi)(size_t element_size, int64_t channels);
+  const PoolKernel& (*pool)(const PoolJob&, size_t element_size);
 };
 
 // The best target that this processor runs, or the one that the environment variable ONNX_MAXPOOL_TARGET names.

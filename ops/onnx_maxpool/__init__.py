@@ -4,5 +4,6 @@ from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.native import library_path, load, register
 from onnx_maxpool.ort_values import run
 from onnx_maxpool.reference import reference_ops
+from onnx_maxpool.schemas import register_schemas
 
-__all__ = ["OperatorError", "library_path", "load", "reference_ops", "register", "run"]
+__all__ = ["OperatorError", "library_path", "load", "reference_ops", "register", "register_schemas", "run"]

@@ -13,6 +13,9 @@ Array = npt.NDArray[Any]
 
 Integers = npt.NDArray[np.int64]
 
+Dims = tuple["int | str | None", ...]
+"""A shape as far as it is known: sizes, symbols, and None for a dimension of which nothing is known."""
+
 Attributes = Mapping[str, Any]
 """A node's attributes by name, as Python values."""
 

@@ -29,9 +29,9 @@ def number(value: SupportsFloat, dtype: np.dtype[np.generic]) -> str:
     return f"{float(exact):.17g}"
 
 
-def shape(dims: Iterable[int]) -> str:
-    """`dims` as it stands in messages: `[2,3,38,50]`."""
-    return f"[{','.join(str(int(dim)) for dim in dims)}]"
+def shape(dims: Iterable[int | str | None]) -> str:
+    """`dims` as it stands in messages: `[2,3,38,50]`, or `[N,3,?,?]` where it is not all known."""
+    return f"[{','.join('?' if dim is None else str(dim) for dim in dims)}]"
 
 
 def element_type(array: Array) -> str:

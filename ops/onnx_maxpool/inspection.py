@@ -13,6 +13,7 @@ import onnx
 import onnxruntime as ort
 from onnx import helper
 
+from onnx_maxpool.aliases import Dims
 from onnx_maxpool.errors import OperatorError, number
 from onnx_maxpool.model_check import check_model, infer, outline, tensor_types, type_name
 from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, operator_nodes
@@ -20,9 +21,6 @@ from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import versions_of
 
 UNKNOWN = "unknown"
-
-Dims = tuple["int | str | None", ...]
-"""A shape: sizes, symbols, and None for a dimension of which nothing is known."""
 
 
 @dataclass(frozen=True)

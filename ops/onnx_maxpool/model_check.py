@@ -12,6 +12,7 @@ from onnx_maxpool.errors import OperatorError, listing
 from onnx_maxpool.model_nodes import OperatorNode, operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import OperatorVersion, versions_of
+from onnx_maxpool.schemas import register_schemas
 
 LARGEST_KEPT = 1024
 """Initializers of more bytes than this are left out of the copy that types are inferred on."""
@@ -55,7 +56,7 @@ def check_node(found: OperatorNode, types: dict[str, str]) -> None:
     definition.check_types(version, given)
     attributes = node_attributes(node, version)
     if not any(attribute.ref_attr_name for attribute in node.attribute):
-        definition.check_attributes({**definition.defaults, **attributes})
+        definition.complete(version, attributes)
 
 
 def node_attributes(node: onnx.NodeProto, version: OperatorVersion) -> dict[str, Any]:
@@ -109,6 +110,7 @@ def infer(model: onnx.ModelProto) -> onnx.ModelProto:
 
     A model that inference refuses keeps what it declares: what is wrong with it is for a runtime to say.
     """
+    register_schemas()
     if model.functions:
         model = inliner.inline_local_functions(model, convert_version=False)
     try:

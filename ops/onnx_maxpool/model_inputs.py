@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ INTEGERS = (
     *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
     *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
 )
+ROI_OPERATORS = ("MaxRoiPool", "RoiPooling")
 SMALL = 10
 """Random integers are smaller than this."""
 
@@ -41,8 +43,9 @@ def model_inputs(
     of a dimension without a name by `INPUT.AXIS`; an array from a file settles the names in its own shape. One `seed`
     gives the same values every time.
 
-    The `rois` of a MaxRoiPool, if they are an input of the model, are rows that it accepts: a batch number in range and
-    a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9.
+    The `rois` of a MaxRoiPool or RoiPooling, if they are an input of the model, are rows that it accepts: a batch
+    number in range and a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9,
+    and those of an AdaptiveMaxPool's `output_size` from 1.
 
     Raises InputError for whatever is missing or does not fit, and OSError for files that cannot be read.
     """
@@ -55,11 +58,15 @@ def model_inputs(
         raise InputError(f"--dim {unknown[0]}: no random input has that dimension, only {', '.join(symbols) or 'none'}")
     shapes = _resolved_shapes(wanted, {**_dims_of_files(given, declared), **(dims or {})})
     sizes = {**{name: array.shape for name, array in given.items()}, **shapes}
-    limits = _roi_limits(model, sizes, set(shapes))
+    inferred = _inferred(model, sizes)
+    limits = _roi_limits(inferred, set(shapes))
+    counted = (found.node for found in operator_nodes(inferred) if found.node.op_type == "AdaptiveMaxPool")
+    counts = {name for node in counted for name in node.input[1:2]}
     random = np.random.default_rng(seed)
     for value in wanted:
         data_type = value.type.tensor_type.elem_type
-        given[value.name] = _draw(random, value.name, data_type, shapes[value.name], limits.get(value.name))
+        least = 1 if value.name in counts else 0
+        given[value.name] = _draw(random, value.name, data_type, shapes[value.name], least, limits.get(value.name))
     return {name: given[name] for name in declared if name in given}
 
 
@@ -162,19 +169,25 @@ class RoiLimits:
         return RoiLimits(batches, min(self.width, other.width), min(self.height, other.height))
 
 
-def _roi_limits(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], drawn: set[str]) -> dict[str, RoiLimits]:
-    """The limits of each input in `drawn` that is some MaxRoiPool's `rois`; `shapes` are the inputs' shapes."""
+def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> onnx.ModelProto:
+    """The model's outline with the inputs' `shapes` and what follows from them.
+
+    Inlined, so an input that is handed on to a local function has the graph's name.
+    """
     sized = outline(model)
     for value in sized.graph.input:
         if value.name in shapes:
             tensor = value.type.tensor_type
             tensor.CopyFrom(helper.make_tensor_type_proto(tensor.elem_type, shapes[value.name]).tensor_type)
-    # Inlined, a ROI input that is handed on to a local function has the graph's name.
-    inferred = infer(sized)
+    return infer(sized)
+
+
+def _roi_limits(inferred: onnx.ModelProto, drawn: set[str]) -> dict[str, RoiLimits]:
+    """The limits of each input in `drawn` that is some operator's `rois`."""
     types = dict(tensor_types(inferred.graph))
     limits: dict[str, RoiLimits] = {}
     for found in operator_nodes(inferred):
-        if found.node.op_type != "MaxRoiPool" or len(found.node.input) < 2 or found.node.input[1] not in drawn:
+        if found.node.op_type not in ROI_OPERATORS or len(found.node.input) < 2 or found.node.input[1] not in drawn:
             continue
         x, rois = found.node.input[:2]
         dims = types[x].shape.dim if x in types else []
@@ -190,15 +203,21 @@ def _roi_limits(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], d
 
 
 def _draw(
-    random: np.random.Generator, name: str, data_type: int, shape: tuple[int, ...], limits: RoiLimits | None
+    random: np.random.Generator,
+    name: str,
+    data_type: int,
+    shape: tuple[int, ...],
+    least: int,
+    limits: RoiLimits | None,
 ) -> Array:
+    """`least` is the smallest integer."""
     dtype = helper.tensor_dtype_to_np_dtype(data_type)
-    if limits is not None and len(shape) == 2 and shape[1] == 5:
-        return _draw_rois(random, dtype, shape[0], limits)
+    if limits is not None and shape[-1:] == (5,):
+        return _draw_rois(random, dtype, math.prod(shape[:-1]), limits).reshape(shape)
     if data_type in FLOATS:
         return random.standard_normal(shape).astype(dtype)
     if data_type in INTEGERS:
-        return random.integers(0, SMALL, shape).astype(dtype)
+        return random.integers(least, SMALL, shape).astype(dtype)
     if data_type == TensorProto.BOOL:
         return random.integers(0, 2, shape).astype(dtype)
     raise InputError(f"input {name!r} is {type_name(data_type)}, which has no random values: give it with --input")

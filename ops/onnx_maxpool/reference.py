@@ -11,6 +11,7 @@ from onnx_maxpool.aliases import Array, BinEdges
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import OperatorVersion, newest_versions, resolve, versions_of
+from onnx_maxpool.schemas import register_schemas
 
 
 def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
@@ -20,6 +21,7 @@ def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
     OperatorError where they are not met, and wherever the operator refuses its input, in the native library's words.
     bfloat16 arrays are ml_dtypes'.
     """
+    register_schemas()
     return [_reference_op(newest, bin_edges) for newest in newest_versions()]
 
 
@@ -32,7 +34,15 @@ def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
             oldest = versions_of(newest.domain, newest.name)[0]
             opset = self.run_params["opsets"][self.domain]
             raise OperatorError(f"{newest.name}: opset is {opset}, expected {oldest.since_version} or newer")
-        return definition.run(version, *inputs, **attributes, bin_edges=bin_edges)
+        # The evaluator adds the defaults of the newest version: an older one has its own.
+        given = {attribute.name for attribute in self.onnx_node.attribute}
+        return definition.run(
+            version,
+            *inputs,
+            with_index=len(self.onnx_node.output) > 1 and bool(self.onnx_node.output[1]),
+            bin_edges=bin_edges,
+            **{name: value for name, value in attributes.items() if name in given},
+        )
 
     # The evaluator finds a class by its domain and name alone, so the version is chosen in `_run`.
     members = {

@@ -13,6 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 FLOATS = ("float16", "float", "double")
+DML_2_0 = ("float16", "float")  # by the feature level that brought them
+DML_3_0 = (*DML_2_0, "int8", "uint8")
+DML_5_0 = (*DML_3_0, "int16", "int32", "int64", "uint16", "uint32", "uint64")
 
 
 @dataclass(frozen=True)
@@ -24,17 +27,27 @@ class OperatorVersion:
     name: str
     since_version: int
     types: Mapping[str, tuple[str, ...]]
-    """The element types that each type variable of the schema may take, by ONNX's names."""
+    """The element types that each type variable of the inputs may take, by ONNX's names."""
     rules: str
     """The letter of its rules in SEMANTICS.md."""
     elsewhere: str
     """Who else runs it, for the docs."""
+    index_types: tuple[str, ...] = ()
+    """The element types that the optional second output, the index, may take: the default first. None without one.
+
+    Where there are several, the attribute `index_element_type` chooses, by the names of `INDEX_SPELLINGS`.
+    """
 
     @property
     def title(self) -> str:
         """`MaxRoiPool-22`, as messages name it."""
         return f"{self.name}-{self.since_version}"
 
+
+INDEX_SPELLINGS = {"int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64"}
+"""Index types as the attribute `index_element_type` spells them."""
+
+DIRECTML_ALONE = "DirectML, as a compiled graph's operator; no ONNX runtime"
 
 OPERATORS = (
     OperatorVersion(
@@ -52,6 +65,50 @@ OPERATORS = (
         types={"T": (*FLOATS, "bfloat16")},
         rules="M",
         elsewhere="OpenVINO: all but bfloat16, computed at float32 or less",
+    ),
+    OperatorVersion(
+        domain="directml",
+        name="RoiPooling",
+        since_version=1,
+        types={"T": DML_2_0},
+        rules="D",
+        elsewhere=DIRECTML_ALONE,
+    ),
+    OperatorVersion(
+        domain="directml",
+        name="MaxPooling1",
+        since_version=2,
+        types={"T": DML_2_0},
+        rules="P",
+        elsewhere=DIRECTML_ALONE,
+        index_types=("uint32",),
+    ),
+    OperatorVersion(
+        domain="directml",
+        name="MaxPooling1",
+        since_version=3,
+        types={"T": DML_3_0},
+        rules="P",
+        elsewhere=DIRECTML_ALONE,
+        index_types=("uint32",),
+    ),
+    OperatorVersion(
+        domain="directml",
+        name="MaxPooling1",
+        since_version=5,
+        types={"T": DML_5_0},
+        rules="P",
+        elsewhere=DIRECTML_ALONE,
+        index_types=("uint32", "uint64"),
+    ),
+    OperatorVersion(
+        domain="org.openvinotoolkit",
+        name="AdaptiveMaxPool",
+        since_version=8,
+        types={"T": (*FLOATS, "bfloat16"), "TShape": ("int32", "int64")},
+        rules="A",
+        elsewhere="OpenVINO: float16, float and double, computed at float32 or less, indices i32 alone",
+        index_types=("int64", "int32"),
     ),
 )
 

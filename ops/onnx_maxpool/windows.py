@@ -26,11 +26,34 @@ def clip(windows: Windows, size: int) -> Windows:
 def even_windows(extent: Integers, count: int) -> Windows:
     """The `count` overlapping windows that share out `extent` cells: `[floor(i*L/n), ceil((i+1)*L/n))` (M7, A2).
 
-    `extent` of any shape S; starts and ends have shape S + (count,).
+    `extent` of any shape S; starts and ends have shape S + (count,). Exact for every extent of 63 bits and every count
+    below 2^31: with L = q*n + r the edges are `i*q + floor(i*r/n)` and so on, in which no product overflows.
     """
     i = np.arange(count, dtype=np.int64)
-    length = np.asarray(extent, dtype=np.int64)[..., None]
-    return i * length // count, -(-(i + 1) * length // count)
+    quotient, remainder = np.divmod(np.asarray(extent, dtype=np.int64)[..., None], count)
+    start = i * quotient + i * remainder // count
+    end = (i + 1) * quotient - (i + 1) * -remainder // count
+    return start, end
+
+
+def adaptive_windows(size: int, output_size: int) -> Windows:
+    """The windows of an adaptive pooling of an axis of `size` cells to `output_size` (A2), of shape (output_size,)."""
+    return even_windows(np.array(size, np.int64), output_size)
+
+
+def sliding_windows(size: int, window: int, stride: int, start_padding: int, end_padding: int) -> Windows:
+    """The windows that slide over an axis of `size` cells between its paddings, clipped to the axis (P3, P4).
+
+    As many as P3 says, which may not be negative.
+    """
+    count = sliding_count(size, window, stride, start_padding, end_padding)
+    start = np.arange(count, dtype=np.int64) * stride - start_padding
+    return clip((start, start + window), size)
+
+
+def sliding_count(size: int, window: int, stride: int, start_padding: int, end_padding: int) -> int:
+    """How many windows slide over an axis: an output's dimension (P3)."""
+    return (size + start_padding + end_padding - window) // stride + 1
 
 
 def float32_windows(extent: Integers, count: int) -> Windows:

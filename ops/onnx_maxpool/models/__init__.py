@@ -11,6 +11,7 @@ from onnx_maxpool.models.roi_in_function import roi_in_function, roi_in_function
 from onnx_maxpool.models.roi_in_if import roi_in_if, roi_in_if_inputs
 from onnx_maxpool.models.roi_in_loop import roi_in_loop, roi_in_loop_inputs
 from onnx_maxpool.models.single_operator import single_operator_models
+from onnx_maxpool.models.spatial_pyramid import spatial_pyramid, spatial_pyramid_inputs
 
 __all__ = ["MODELS", "Model"]
 
@@ -21,6 +22,12 @@ def _all_models() -> Iterator[Model]:
     yield Model("roi_in_if", "MaxRoiPool-22 in an If's branches", roi_in_if, roi_in_if_inputs)
     yield Model("roi_in_function", "MaxRoiPool-22 in a local function", roi_in_function, roi_in_function_inputs)
     yield Model("region_search", "Search for look-alikes of an image region", region_search, region_search_inputs)
+    yield Model(
+        "spatial_pyramid",
+        "A classifier of photographs of any size, by AdaptiveMaxPool-8",
+        spatial_pyramid,
+        spatial_pyramid_inputs,
+    )
     yield Model(
         "fast_rcnn_head",
         "Fast R-CNN's head at VGG-16's shape, exact in float32",

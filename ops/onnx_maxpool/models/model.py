@@ -50,12 +50,21 @@ def finished(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> onnx.ModelPro
     )
 
 
-def parsed(text: str, initializers: Mapping[str, Array] | None = None, *, opset: int = 22) -> onnx.ModelProto:
+def parsed(
+    text: str,
+    initializers: Mapping[str, Array] | None = None,
+    *,
+    opset: int = 22,
+    domains: Mapping[str, int] | None = None,
+) -> onnx.ModelProto:
     """A model from ONNX's textual syntax (graph, then functions), with `initializers` added to the graph.
 
-    `text` starts at the graph's name; the header is written here. Raises onnx.parser.ParseError.
+    `text` starts at the graph's name; the header is written here, with the opset imports of ai.onnx and of `domains`.
+    Raises onnx.parser.ParseError.
     """
-    header = f'<ir_version: {ir_version(opset)}, opset_import: ["": {opset}, "{LOCAL_DOMAIN}": 1]>'
+    imports = {"": opset, LOCAL_DOMAIN: 1, **(domains or {})}
+    listed = ", ".join(f'"{domain}": {version}' for domain, version in imports.items())
+    header = f"<ir_version: {ir_version(opset)}, opset_import: [{listed}]>"
     model = onnx.parser.parse_model(header + text)
     model.producer_name = PRODUCER
     model.graph.initializer.extend(

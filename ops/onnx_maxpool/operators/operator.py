@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from onnx_maxpool.aliases import Array, Attributes
+import numpy as np
+
+from onnx_maxpool.aliases import Array, Attributes, Dims
 from onnx_maxpool.errors import OperatorError, element_type, listing
-from onnx_maxpool.registry import OperatorVersion
+from onnx_maxpool.registry import INDEX_SPELLINGS, OperatorVersion
+
+INDEX_ATTRIBUTE = "index_element_type"
+"""The attribute that chooses the index's type, in versions that allow several."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute."""
+
+    kind: Literal["FLOAT", "INT", "INTS", "STRING"]
+    """Its type, by ONNX's name."""
+    default: Any = None
+    """Its value where a node leaves it out; or a function that gives it, from the attributes before it."""
+    required: bool = False
+
+    def value(self, earlier: Attributes) -> Any:
+        """The value that it takes where a node leaves it out."""
+        return self.default(earlier) if callable(self.default) else self.default
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What the schema of an operator that ONNX does not define says beyond types and attributes."""
+
+    doc: str
+    """Of the operator, in Markdown."""
+    docs: Mapping[str, str]
+    """Of every input, output, type variable and attribute, by its name."""
+    infer_shape: Callable[[Sequence[Dims | None], Sequence[Dims | None], Attributes], Dims | None]
+    """`infer_shape(shapes, values, attributes)`: the shape of every output, None where not even its rank is known.
+
+    `shapes` are the inputs', None where the rank is not known; `values` what is known of inputs that are lists of
+    integers; `attributes` are complete and checked. Raises OperatorError for shapes that the operator refuses.
+    """
 
 
 @dataclass(frozen=True)
@@ -16,12 +53,22 @@ class Operator:
 
     inputs: Mapping[str, str]
     """The inputs' names, in order, with their type variables in the registry's rows."""
-    defaults: Attributes
-    """The values of optional attributes that a node leaves out."""
+    outputs: tuple[str, ...]
+    """The outputs' names: values of the first input's type, then an index where the registry's rows have its types."""
+    attributes: Mapping[str, Attribute]
+    """By name; without the index's type, which the registry's rows describe."""
     check_attributes: Callable[[Attributes], None]
-    """Raises OperatorError on values that no version accepts. All attributes are there, of the schema's types."""
+    """Raises OperatorError on values that no version accepts. All `attributes` are there, of their types."""
     evaluate: Callable[..., tuple[Array, ...]]
-    """`evaluate(*inputs, **attributes)`: the outputs, in NumPy. Types and attributes are checked before."""
+    """`evaluate(*inputs, **attributes)`: the outputs, in NumPy. Types and attributes are checked before.
+
+    An operator with an index takes `index_type` too: its dtype, or None where the index is not wanted. One that cuts
+    bins takes `bin_edges`.
+    """
+    cuts_bins: bool = False
+    """Whether the setting `bin_edges` concerns it (M12)."""
+    schema: Schema | None = None
+    """None where onnx.defs has the schema."""
 
     def check_types(self, version: OperatorVersion, types: Mapping[str, str]) -> None:
         """Hold inputs' element types, by ONNX's names, to a version.
@@ -40,12 +87,61 @@ class Operator:
             if types[name] != types[first]:
                 raise OperatorError(f"{version.title}: {name} is {types[name]}, expected {types[first]} as {first} is")
 
-    def run(self, version: OperatorVersion, *inputs: Array, **attributes: object) -> tuple[Array, ...]:
+    def attributes_of(self, version: OperatorVersion) -> dict[str, Attribute]:
+        """Every attribute of a version, the index's type included where there is a choice."""
+        attributes = dict(self.attributes)
+        if len(version.index_types) > 1:
+            attributes[INDEX_ATTRIBUTE] = Attribute("STRING", INDEX_SPELLINGS[version.index_types[0]])
+        return attributes
+
+    def complete(self, version: OperatorVersion, given: Attributes) -> dict[str, Any]:
+        """A node's attributes with the defaults of those that it leaves out.
+
+        Raises OperatorError for one that the version does not have, a required one that is missing, and values that
+        the operator refuses.
+        """
+        known = self.attributes_of(version)
+        for name in given:
+            if name not in known:
+                raise OperatorError(f"{version.title}: attribute {name}, expected {listing(sorted(known))}")
+        attributes: dict[str, Any] = {}
+        for name, attribute in known.items():
+            if attribute.required and name not in given:
+                raise OperatorError(f"{version.title}: the required attribute {name} is missing")
+            attributes[name] = given[name] if name in given else attribute.value(attributes)
+        self.check_attributes(attributes)
+        spellings = [INDEX_SPELLINGS[name] for name in version.index_types]
+        chosen = attributes.get(INDEX_ATTRIBUTE)
+        if chosen is not None and chosen not in spellings:
+            expected = listing(f'"{spelling}"' for spelling in spellings)
+            raise OperatorError(f'{version.name}: {INDEX_ATTRIBUTE} is "{chosen}", expected {expected}')
+        return attributes
+
+    def run(
+        self,
+        version: OperatorVersion,
+        *inputs: Array,
+        with_index: bool = False,
+        bin_edges: str = "exact",
+        **attributes: object,
+    ) -> tuple[Array, ...]:
         """The outputs of one version of the operator for these inputs and attributes.
 
-        Raises OperatorError for types that are not the version's, and for whatever else the operator refuses.
+        The index is among them if it is asked for. Raises OperatorError for types that are not the version's, and for
+        whatever else the operator refuses.
         """
         self.check_types(version, {name: element_type(x) for name, x in zip(self.inputs, inputs, strict=True)})
-        attributes = {**self.defaults, **attributes}
-        self.check_attributes(attributes)
-        return self.evaluate(*inputs, **attributes)
+        settings = self.complete(version, attributes)
+        if version.index_types:
+            chosen = index_type(version, settings)
+            settings.pop(INDEX_ATTRIBUTE, None)
+            settings["index_type"] = np.dtype(chosen) if with_index else None
+        if self.cuts_bins:
+            settings["bin_edges"] = bin_edges
+        return self.evaluate(*inputs, **settings)
+
+
+def index_type(version: OperatorVersion, attributes: Attributes) -> str:
+    """The index's element type that complete attributes choose, by ONNX's name; NumPy has the same names."""
+    by_spelling = {INDEX_SPELLINGS[name]: name for name in version.index_types}
+    return by_spelling[attributes[INDEX_ATTRIBUTE]] if INDEX_ATTRIBUTE in attributes else version.index_types[0]

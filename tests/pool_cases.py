@@ -1,0 +1,149 @@
+"""Models of one node, and the two ways to run them, for the tests of the operators that ONNX does not define."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+import onnx_maxpool
+from onnx_maxpool import OperatorError
+from onnx_maxpool.operators import operator
+from onnx_maxpool.registry import OperatorVersion, resolve
+
+Array = npt.NDArray[Any]
+Run = Callable[[onnx.ModelProto, Mapping[str, Array]], list[Array]]
+
+DOMAINS = {"RoiPooling": "directml", "MaxPooling1": "directml", "AdaptiveMaxPool": "org.openvinotoolkit"}
+SPELLINGS = {"i32": "int32", "i64": "int64", "u32": "uint32", "u64": "uint64"}
+
+
+def dtype_of(element_type: str) -> np.dtype[Any]:
+    return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element_type.upper()))
+
+
+def data_type_of(array: Array) -> int:
+    return int(helper.np_dtype_to_tensor_dtype(array.dtype))
+
+
+def version_of(name: str, opset: int) -> OperatorVersion:
+    version = resolve(DOMAINS[name], name, opset)
+    assert version is not None
+    return version
+
+
+def model(
+    name: str, opset: int, feeds: Mapping[str, Array], *, with_index: bool = False, **attributes: Any
+) -> onnx.ModelProto:
+    """One node, named `pool`, for the feeds' types. Shapes are left open, so that wrong ones reach the operator."""
+    version = version_of(name, opset)
+    inputs = [helper.make_tensor_value_info(key, data_type_of(array), None) for key, array in feeds.items()]
+    outputs = [helper.make_tensor_value_info("Y", inputs[0].type.tensor_type.elem_type, None)]
+    if with_index:
+        index = SPELLINGS.get(attributes.get("index_element_type", ""), version.index_types[0])
+        outputs.append(helper.make_tensor_value_info("Indices", TensorProto.DataType.Value(index.upper()), None))
+    node = helper.make_node(
+        name, list(feeds), [value.name for value in outputs], name="pool", domain=version.domain, **attributes
+    )
+    graph = helper.make_graph([node], "one_node", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid(version.domain, opset)], ir_version=10)
+
+
+def native(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
+    return onnx_maxpool.run(onnx_maxpool.load(proto), feeds)
+
+
+def reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
+    evaluator = ReferenceEvaluator(proto, new_ops=onnx_maxpool.reference_ops())
+    outputs = evaluator.run(None, dict(feeds))
+    assert isinstance(outputs, list)
+    return outputs
+
+
+both = pytest.mark.parametrize("run", [native, reference])
+
+
+def assert_same(actual: Array, expected: Array) -> None:
+    """Equal in type, shape and every cell; NaN equals NaN, +0 equals -0 (G3, G4, G6)."""
+    assert actual.dtype == expected.dtype
+    kind = actual.dtype if actual.dtype.kind in "iu" else np.dtype(np.float64)  # widening is exact
+    np.testing.assert_array_equal(actual.astype(kind), expected.astype(kind))
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A run that must fail, and the words."""
+
+    feeds: Mapping[str, Array]
+    words: str
+    attributes: Mapping[str, Any]
+    with_index: bool = False
+
+
+def check_refusal(name: str, opset: int, refusal: Refusal) -> None:
+    """The reference and the native library refuse a run in the same words."""
+    message = f"{name}: {refusal.words}"
+    proto = model(name, opset, refusal.feeds, with_index=refusal.with_index, **refusal.attributes)
+    with pytest.raises(OperatorError) as from_reference:
+        reference(proto, refusal.feeds)
+    assert str(from_reference.value) == message
+    session = onnx_maxpool.load(proto)
+    with pytest.raises(ort.capi.onnxruntime_pybind11_state.InvalidArgument) as from_native:
+        onnx_maxpool.run(session, refusal.feeds)
+    assert str(from_native.value).endswith(f"Name:'pool' Status Message: {message}")
+
+
+def check_attribute_refusal(name: str, opset: int, feeds: Mapping[str, Array], words: str, **attributes: Any) -> None:
+    """The model check, the reference and the native library refuse attributes in the same words."""
+    message = f"{name}: {words}"
+    with pytest.raises(OperatorError) as directly:
+        operator(name).complete(version_of(name, opset), attributes)
+    assert str(directly.value) == message
+    proto = model(name, opset, feeds, **attributes)
+    with pytest.raises(OperatorError) as from_reference:
+        reference(proto, feeds)
+    assert str(from_reference.value) == message
+    with pytest.raises(OperatorError) as from_check:
+        onnx_maxpool.load(proto)
+    assert str(from_check.value) == f"node 'pool' in graph: {message}"
+    with pytest.raises(ort.capi.onnxruntime_pybind11_state.RuntimeException) as from_native:
+        onnx_maxpool.load(proto, check=False)
+    assert str(from_native.value).endswith(message)
+
+
+def check_type_refusal(name: str, opset: int, feeds: Mapping[str, Array], words: str, **attributes: Any) -> None:
+    """ONNX's checker, the model check and the reference refuse types that are another version's."""
+    onnx_maxpool.register_schemas()
+    proto = model(name, opset, feeds, **attributes)
+    with pytest.raises(OperatorError) as from_reference:
+        reference(proto, feeds)
+    assert str(from_reference.value) == words
+    with pytest.raises(OperatorError) as from_check:
+        onnx_maxpool.load(proto)
+    assert str(from_check.value) == f"node 'pool' in graph: {words}"
+
+
+def mixed(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], *, special: bool = True, nan: bool = True
+) -> Array:
+    """Few different values, so that windows hold equal ones.
+
+    `special` strews ±inf, -0 and with `nan` NaN over floats, and the type's ends over integers.
+    """
+    if dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        values = [0, 1, 2, 3, *((ends.min, ends.min + 1, ends.max - 1, ends.max) if special else ())]
+        return rng.choice(np.array(values, dtype), shape)
+    x = rng.integers(-3, 4, shape).astype(np.float64)
+    if special:
+        for value, share in ((-np.inf, 0.3), (np.inf, 0.03), (-0.0, 0.03), (np.nan, 0.03 if nan else 0)):
+            x[rng.random(shape) < share] = value
+    return x.astype(dtype)

@@ -1,0 +1,219 @@
+"""AdaptiveMaxPool in ONNX Runtime and in the reference: rules A1 to A5, against OpenVINO and by brute force."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import onnx
+import openvino as ov
+import oracle
+import pytest
+from openvino import opset14
+from pool_cases import (
+    Array,
+    Refusal,
+    Run,
+    assert_same,
+    both,
+    check_attribute_refusal,
+    check_refusal,
+    check_type_refusal,
+    dtype_of,
+    mixed,
+    model,
+    reference,
+    version_of,
+)
+
+from onnx_maxpool import OperatorError
+from onnx_maxpool.operators import operator
+
+NAME, OPSET = "AdaptiveMaxPool", 8
+TYPES = version_of(NAME, OPSET).types["T"]
+
+
+def feeds(x: Array, output_size: tuple[int, ...], kind: type = np.int64) -> dict[str, Array]:
+    return {"X": x, "output_size": np.array(output_size, kind)}
+
+
+def openvino_outputs(x: Array, output_size: tuple[int, ...]) -> tuple[Array, Array]:
+    """Values, and indices as int32, which is all that its CPU plugin has."""
+    parameter = opset14.parameter(x.shape, x.dtype)
+    node = opset14.adaptive_max_pool(parameter, np.array(output_size, np.int64), "i32")
+    compiled = ov.Core().compile_model(
+        ov.Model(node.outputs(), [parameter]), "CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": "1"}
+    )
+    values, indices = compiled([x]).values()
+    return values, indices
+
+
+def random_sizes(rng: np.random.Generator, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """A shape (N, C, spatial...) and an output size."""
+    spatial = rng.integers(1, {1: 60, 2: 20, 3: 9}[rank], rank)
+    shape = tuple(int(dim) for dim in (*rng.integers(1, 4, 2), *spatial))
+    return shape, tuple(int(size) for size in rng.integers(1, {1: 30, 2: 9, 3: 5}[rank], rank))
+
+
+@both
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_equals_openvino(run: Run, rank: int) -> None:
+    """A2 and A3, ties included. It keeps a NaN only where it comes first, so there is none here."""
+    rng = np.random.default_rng(rank)
+    for _ in range(8):
+        shape, sizes = random_sizes(rng, rank)
+        given = feeds(mixed(rng, shape, np.dtype(np.float32), nan=False), sizes)
+        proto = model(NAME, OPSET, given, with_index=True, index_element_type="i32")
+        for actual, expected in zip(run(proto, given), openvino_outputs(given["X"], sizes), strict=True):
+            assert_same(actual, expected)
+
+
+@both
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize(("spelling", "index_type"), [("i32", "int32"), ("i64", "int64")])
+def test_equals_the_brute_force_oracle(run: Run, element_type: str, rank: int, spelling: str, index_type: str) -> None:
+    """G2 to G5, A2 to A4."""
+    rng = np.random.default_rng(20 + rank)
+    for i in range(3):
+        shape, sizes = random_sizes(rng, rank)
+        given = feeds(mixed(rng, shape, dtype_of(element_type)), sizes, (np.int32, np.int64)[i % 2])
+        y, index = run(model(NAME, OPSET, given, with_index=True, index_element_type=spelling), given)
+        expected, expected_index = oracle.adaptive_max_pool(given["X"], sizes)
+        assert_same(y, expected)
+        assert_same(index, expected_index.astype(index_type))
+        (alone,) = run(model(NAME, OPSET, given), given)
+        assert_same(alone, expected)
+
+
+@both
+def test_the_default_index_is_int64(run: Run) -> None:
+    given = feeds(np.zeros((1, 1, 4), np.float32), (2,))
+    assert run(model(NAME, OPSET, given, with_index=True), given)[1].dtype == np.int64
+
+
+@both
+def test_ties_nan_and_zeros(run: Run) -> None:
+    """G3, G4, G5: the first of equals, -0 before +0 included, and the first NaN whatever follows."""
+    rows = [[1, 5, 5, 0], [-0.0, 0.0, -1, -1], [np.inf, np.nan, 2, np.nan], [-np.inf] * 4]
+    given = feeds(np.array(rows, np.float32)[None], (1,))
+    y, index = run(model(NAME, OPSET, given, with_index=True), given)
+    np.testing.assert_array_equal(y, np.array([5, 0, np.nan, -np.inf], np.float32).reshape(1, 4, 1))
+    assert index.ravel().tolist() == [1, 0, 1, 0]
+
+
+@both
+def test_the_first_cell_is_row_major(run: Run) -> None:
+    """G5: a later row does not win by an earlier column."""
+    x = np.zeros((1, 1, 2, 3), np.float32)
+    x[0, 0, 0, 2] = x[0, 0, 1, 0] = 1
+    given = feeds(x, (1, 1))
+    assert run(model(NAME, OPSET, given, with_index=True), given)[1].item() == 2
+
+
+@both
+def test_an_unnamed_index_is_left_out(run: Run) -> None:
+    given = feeds(np.arange(6, dtype=np.float32).reshape(1, 1, 6), (2,))
+    proto = model(NAME, OPSET, given)
+    proto.graph.node[0].output.append("")
+    (y,) = run(proto, given)
+    assert y.ravel().tolist() == [2, 5]
+
+
+@both
+@pytest.mark.parametrize("shape", [(0, 3, 4, 5), (2, 0, 4, 5)])
+def test_no_batch_items_or_channels(run: Run, shape: tuple[int, ...]) -> None:
+    """G7."""
+    given = feeds(np.zeros(shape, np.float16), (2, 3))
+    y, index = run(model(NAME, OPSET, given, with_index=True), given)
+    assert_same(y, np.zeros((*shape[:2], 2, 3), np.float16))
+    assert_same(index, np.zeros((*shape[:2], 2, 3), np.int64))
+
+
+def test_nan_is_no_warning() -> None:
+    given = feeds(np.full((1, 1, 5), np.nan, np.float16), (2,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for with_index in (False, True):
+            reference(model(NAME, OPSET, given, with_index=with_index), given)
+
+
+X = np.zeros((1, 2, 4, 3), np.float32)
+RANK = "expected 3 to 5 dimensions (N, C and 1 to 3 spatial ones)"
+LENGTH = "a size for each spatial dimension of X"
+LARGEST = 2**31 - 1
+BAD: dict[str, tuple[dict[str, Array], str]] = {
+    "X rank 2": (feeds(X[0, 0], (2,)), f"X has shape [4,3], {RANK}"),
+    "X rank 6": (feeds(X[None, None], (2, 2, 2, 2)), f"X has shape [1,1,1,2,4,3], {RANK}"),
+    "empty axis": (feeds(X[:, :, :0], (2, 2)), "X has shape [1,2,0,3], expected spatial dimensions of at least 1"),
+    "empty axis, no channel": (
+        feeds(X[:, :0, :0], (2, 2)),
+        "X has shape [1,0,0,3], expected spatial dimensions of at least 1",
+    ),
+    "too many sizes": (feeds(X, (1, 2, 3)), f"output_size has shape [3], expected [2], {LENGTH}"),
+    "no sizes": (feeds(X, ()), f"output_size has shape [0], expected [2], {LENGTH}"),
+    "sizes of rank 2": (
+        {"X": X, "output_size": np.ones((1, 2), np.int64)},
+        f"output_size has shape [1,2], expected [2], {LENGTH}",
+    ),
+    "a scalar size": (
+        {"X": X[0], "output_size": np.array(2)},
+        "output_size has shape [], expected [1], a size for each spatial dimension of X",
+    ),
+    "size 0": (feeds(X, (2, 0)), f"output_size is [2,0], expected 2 integers from 1 to {LARGEST}"),
+    "size -1": (feeds(X, (-1, 2), np.int32), f"output_size is [-1,2], expected 2 integers from 1 to {LARGEST}"),
+    "size 2^31": (feeds(X, (2, 2**31)), f"output_size is [2,2147483648], expected 2 integers from 1 to {LARGEST}"),
+    "too large": (
+        feeds(X, (LARGEST, LARGEST)),
+        f"Y would have shape [1,2,{LARGEST},{LARGEST}], expected fewer than 2^63 bytes",
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_refusals(bad: tuple[dict[str, Array], str]) -> None:
+    """A1, A5."""
+    given, words = bad
+    check_refusal(NAME, OPSET, Refusal(given, words, {}))
+
+
+@pytest.mark.parametrize("spelling", ["u32", "int64", ""])
+def test_the_index_type_is_one_of_two(spelling: str) -> None:
+    """A3."""
+    words = f'index_element_type is "{spelling}", expected "i64" or "i32"'
+    check_attribute_refusal(NAME, OPSET, feeds(X, (2, 2)), words, index_element_type=spelling)
+
+
+def test_types_are_the_versions() -> None:
+    """A4, A1."""
+    expected = "expected float16, float, double or bfloat16"
+    check_type_refusal(NAME, OPSET, feeds(X.astype(np.int32), (2, 2)), f"AdaptiveMaxPool-8: X is int32, {expected}")
+    wrong = {"X": X, "output_size": np.array([2, 2], np.uint8)}
+    check_type_refusal(NAME, OPSET, wrong, "AdaptiveMaxPool-8: output_size is uint8, expected int32 or int64")
+
+
+def evaluate(x: Array, output_size: Any, **attributes: Any) -> tuple[Array, ...]:
+    definition = operator(NAME)
+    return definition.run(version_of(NAME, OPSET), x, np.array(output_size), with_index=True, **attributes)
+
+
+def test_a_channel_with_more_cells_than_indices() -> None:
+    """A3. One cell that stands for all of a large channel; the native library would need it whole."""
+    large = np.broadcast_to(np.float32(0), (1, 1, 2**16, 2**15 + 1))
+    words = (
+        "AdaptiveMaxPool: X has shape [1,1,65536,32769], expected at most 2147483648 cells in a channel, "
+        "as many as i32 indices number"
+    )
+    with pytest.raises(OperatorError) as refused:
+        evaluate(large, [1, 1], index_element_type="i32")
+    assert str(refused.value) == words
+    assert evaluate(large[:0], [1, 1], index_element_type="i32")[1].shape == (0, 1, 1, 1)  # G7
+
+
+def test_an_old_opset_is_refused() -> None:
+    proto = model(NAME, OPSET, feeds(X, (2, 2)))
+    del proto.opset_import[:]
+    proto.opset_import.append(onnx.helper.make_opsetid("org.openvinotoolkit", 7))
+    with pytest.raises(OperatorError, match="AdaptiveMaxPool: opset is 7, expected 8 or newer"):
+        reference(proto, feeds(X, (2, 2)))
