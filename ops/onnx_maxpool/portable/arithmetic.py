@@ -161,3 +161,6 @@ Halves <axis> (both) => (first, second)
     first = Slice(both, zero, half, axes)
     second = Slice(both, half, size, axes)
 }"""
+
+FOR_ANY = [FLOOR_DIV, EVEN_WINDOWS, SHARE, CLAMP, CELLS, REQUIRE, HALVES]
+FOR_FLOATS = [CLASSIFIED, DECLASSIFIED]

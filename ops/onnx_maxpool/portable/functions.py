@@ -2,51 +2,67 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from string import Template
 
 from onnx import FunctionProto, TensorProto, parser
 
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.portable import arithmetic, roi_max
+from onnx_maxpool.portable import arithmetic, roi_max, windows_max
 
 DOMAIN = "portable"
 """Of the functions, within this package: nothing of it is left in a converted model."""
 
 OLDEST_OPSET = 11
-"""The oldest opset of ai.onnx in which the functions can be written: Range, and Clip with bounds as inputs."""
+"""The oldest opset of ai.onnx in which the functions can be written: it brought Range."""
 
-REDUCTION = {
-    11: "<axis> (x) => (y) { y = $reduce <axes = @axis, keepdims = 0> (x) }",
-    18: "<axis> (x) => (y) { axes = Constant <value_ints = @axis> () y = $reduce <keepdims = 0> (x, axes) }",
-}
-"""A reduction along one axis, by the opset that brought this form."""
+NARROW = ("int8", "uint8", "int16", "uint16")
 
-TEXTS = [
-    text for module in (arithmetic, roi_max) for name, text in vars(module).items() if name.isupper()
-]
+COMPUTED = {"float16": "float", "bfloat16": "float", **dict.fromkeys(NARROW, "int32")}
+"""The types that maxima are taken in, where it is not the tensor's own: runtimes reduce them, and lose nothing."""
+
+REDUCTIONS = [("ReduceMax", "Along", 0), ("ReduceMax", "Kept", 1), ("ReduceMin", "Along", 0)]
+"""Operators along given axes, the functions' suffixes, and whether the axes stay."""
+
+REDUCTION = "$reduce$suffix <axes> (x) => (y) { y = $reduce <axes = @axes, keepdims = $kept> (x) }"
+REDUCTION_18 = """
+$reduce$suffix <axes> (x) => (y)
+{
+    axes = Constant <value_ints = @axes> ()
+    y = $reduce <keepdims = $kept> (x, axes)
+}"""
 
 
+@lru_cache(maxsize=64)
 def functions(element_type: str, opset: int) -> dict[str, FunctionProto]:
     """By name, every operator and what it calls, for an element type by ONNX's name and an opset of ai.onnx.
 
-    A function of an operator has the operator's inputs, outputs and attributes.
     Raises OperatorError for an opset that is too old.
     """
     if opset < OLDEST_OPSET:
         raise OperatorError(
-            f"to_portable: opset is {opset}, expected {OLDEST_OPSET} or newer; onnx.version_converter can raise it"
+            f"to_portable: ai.onnx opset is {opset}, expected {OLDEST_OPSET} or newer; onnx.version_converter can raise it"
         )
     computed = COMPUTED.get(element_type, element_type)
-    reduction = REDUCTION[max(since for since in REDUCTION if since <= opset)]
-    reductions = [Template(name + reduction).safe_substitute(reduce=f"Reduce{name[:3]}") for name in ("MaxAlong", "MinAlong")]
+    values = {"F": computed, "to": _data_type(computed), "T": _data_type(element_type)}
+    texts = [Template(text).substitute(values) for text in _texts(element_type)]
+    reduction = Template(REDUCTION_18 if opset >= 18 else REDUCTION)
+    texts += [reduction.substitute(reduce=op, suffix=suffix, kept=kept) for op, suffix, kept in REDUCTIONS]
     header = f'<domain: "{DOMAIN}", opset_import: ["": {opset}, "{DOMAIN}": 1]>\n'
-    values = {
-        "F": computed,
-        "to": str(TensorProto.DataType.Value(computed.upper())),
-        "T": str(TensorProto.DataType.Value(element_type.upper())),
-    }
-    protos = [parser.parse_function(header + Template(text).substitute(values)) for text in (*TEXTS, *reductions)]
+    protos = [parser.parse_function(header + text) for text in texts]
     return {proto.name: proto for proto in protos}
 
-COMPUTED = {"float16": "float", "bfloat16": "float"}
-"""The types that maxima are taken in, where it is not the tensor's own: each holds the other's values exactly."""
+
+def _data_type(element_type: str) -> str:
+    return str(TensorProto.DataType.Value(element_type.upper()))
+
+
+def _texts(element_type: str) -> list[str]:
+    common = [*arithmetic.FOR_ANY, *windows_max.FOR_ANY]
+    for rank in (1, 2, 3):
+        common += windows_max.window_texts(rank)
+    if element_type in windows_max.WIDE_INTEGERS:
+        return [*common, *windows_max.WIDE_INTEGERS[element_type]]
+    if element_type in NARROW:
+        return [*common, *windows_max.NARROW_INTEGERS]
+    return [*common, *windows_max.FLOATS, *arithmetic.FOR_FLOATS, *roi_max.TEXTS]

@@ -106,7 +106,8 @@ RoundHalfAway (x) => (y)
     low = Constant <value = $F {-1073741824}> ()
     high = Constant <value = $F {1073741824}> ()
     half = Constant <value = $F {0.5}> ()
-    held = Clip(x, low, high)
+    capped = Min(x, high)
+    held = Max(capped, low)
     size = Abs(held)
     whole = Floor(size)
     fraction = Sub(size, whole)
@@ -173,8 +174,8 @@ SomeRoisMax (x, batch, first, last, y_shape) => (y)
             roi_x_end = Gather(x_end, r)
             index = portable.RoiCells(roi_batch, roi_y_start, roi_y_end, roi_x_start, roi_x_end, height, width, volume)
             windows = Gather(pooled_cells, index)
-            columns_max = portable.MaxAlong <axis = [1]> (windows)
-            windows_max = portable.MaxAlong <axis = [2]> (columns_max)
+            columns_max = portable.ReduceMaxAlong <axes = [1]> (windows)
+            windows_max = portable.ReduceMaxAlong <axes = [2]> (columns_max)
             bins = Transpose <perm = [2, 0, 1]> (windows_max)
         }
     >
@@ -227,3 +228,8 @@ RoiCells (batch, y_start, y_end, x_start, x_end, height, width, vacant) => (cell
     is_occupied = And(rows, columns)
     cells = Where(is_occupied, occupied, vacant)
 }"""
+
+TEXTS = [
+    *(MAX_ROI_POOL, ROI_POOLING, ROI_MAX, ROI_BATCHES, ROI_EDGES),
+    *(ROUND_HALF_AWAY, SOME_ROIS_MAX, ROI_WINDOWS, ROI_CELLS),
+]
