@@ -99,8 +99,8 @@ def _with_functions_inlined(model: ModelProto, chosen: Collection[str]) -> Model
     for function in inlined.functions:
         if any(_is_chosen(node, chosen) for node in _every_node(function.node)):
             raise OperatorError(
-                f"to_portable: function {function.domain}::{function.name} cannot be inlined, expected one that imports "
-                "the model's opsets"
+                f"to_portable: function {function.domain}::{function.name} cannot be inlined, "
+                "expected one that imports the model's opsets"
             )
     return inlined
 
@@ -172,7 +172,9 @@ class _Rewriter:
                 continue
             for attribute in node.attribute:
                 for subgraph in _graphs(attribute):
-                    nodes = list(self.rewritten(subgraph, types, f"{place}, '{node.name or node.op_type}' {attribute.name}"))
+                    nodes = list(
+                        self.rewritten(subgraph, types, f"{place}, '{node.name or node.op_type}' {attribute.name}")
+                    )
                     del subgraph.node[:]
                     subgraph.node.extend(nodes)
             yield node

@@ -41,7 +41,8 @@ def functions(element_type: str, opset: int) -> dict[str, FunctionProto]:
     """
     if opset < OLDEST_OPSET:
         raise OperatorError(
-            f"to_portable: ai.onnx opset is {opset}, expected {OLDEST_OPSET} or newer; onnx.version_converter can raise it"
+            f"to_portable: opset of ai.onnx is {opset}, expected {OLDEST_OPSET} or newer, "
+            "to which onnx.version_converter can raise it"
         )
     computed = COMPUTED.get(element_type, element_type)
     values = {"F": computed, "to": _data_type(computed), "T": _data_type(element_type)}

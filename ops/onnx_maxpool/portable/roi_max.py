@@ -73,10 +73,10 @@ RoiBatches (rois, batches) => (batch)
     edges = Gather <axis = 1> (rois, edge_columns)
     is_nan = IsNaN(edges)
     bad = Concat <axis = 1> (is_bad, is_nan)
-    fault = portable.Require(bad)
+    every_batch_is_in_range_and_no_value_is_nan = portable.Require(bad)
     column = Cast <to = 7> (value)
     row = Reshape(column, flat)
-    batch = Add(row, fault)
+    batch = Add(row, every_batch_is_in_range_and_no_value_is_nan)
 }"""
 
 ROI_EDGES = """
@@ -151,7 +151,7 @@ SomeRoisMax (x, batch, first, last, y_shape) => (y)
     area = Mul(height, width)
     volume = Mul(batches, area)
 
-    # NaN and infinities make this sum no finite number, and are rare: only then the cells are pooled with their classes.
+    # NaN and infinities, which are rare, make this sum no finite number: then the cells' classes are pooled too.
     sum = ReduceL1 <keepdims = 0> (cells)
     infinity = Constant <value = $F {inf}> ()
     is_finite = Less(sum, infinity)
