@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from string import Template
 
-from onnx import FunctionProto, TensorProto, parser
+from onnx import FunctionProto, NodeProto, TensorProto, helper, parser
 
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.portable import arithmetic, roi_max, windows_max
+from onnx_maxpool.portable.inlining import inline
 
 DOMAIN = "portable"
 """Of the functions, within this package: nothing of it is left in a converted model."""
@@ -67,3 +69,22 @@ def _texts(element_type: str) -> list[str]:
     if element_type in NARROW:
         return [*common, *windows_max.NARROW_INTEGERS]
     return [*common, *windows_max.FLOATS, *arithmetic.FOR_FLOATS, *roi_max.TEXTS]
+
+
+PUBLIC_DOMAIN = "onnx_maxpool.portable"
+"""Of functions that stand in models."""
+
+
+def whole_function(
+    call: NodeProto, attributes: Sequence[str], name: str, element_type: str, opset: int
+) -> FunctionProto:
+    """A function in `PUBLIC_DOMAIN` that does what `call` does, and needs no other function.
+
+    Its inputs and outputs are the call's, and so are the `attributes`, which the call leaves open.
+    """
+    library = functions(element_type, opset)
+    nodes = inline(call, library, DOMAIN, name, open_attributes=attributes)
+    imports = [helper.make_opsetid("", opset)]
+    return helper.make_function(
+        PUBLIC_DOMAIN, name, list(call.input), list(call.output), list(nodes), imports, attributes=list(attributes)
+    )

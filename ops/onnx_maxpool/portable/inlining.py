@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, helper, numpy_helper
 
 
-def inline(node: NodeProto, library: Mapping[str, FunctionProto], domain: str, prefix: str) -> Iterator[NodeProto]:
+def inline(
+    node: NodeProto,
+    library: Mapping[str, FunctionProto],
+    domain: str,
+    prefix: str,
+    *,
+    open_attributes: Collection[str] = (),
+) -> Iterator[NodeProto]:
     """What stands for `node`, a call of a function in `domain`: nodes without such calls, in subgraphs neither.
 
-    A value `v` of the function's body gets the name `prefix/v`, and the node that makes it too.
+    A value `v` of the function's body gets the name `prefix/v`, and the node that makes it too. References to the
+    `open_attributes` of the function stay.
     """
     function = library[node.op_type]
     names = dict(zip(function.input, node.input, strict=True))
     names.update((formal, actual) for formal, actual in zip(function.output, node.output, strict=False) if actual)
     attributes = {attribute.name: attribute for attribute in (*function.attribute_proto, *node.attribute)}
+    attributes = {name: attribute for name, attribute in attributes.items() if name not in open_attributes}
     body = _Body(library, domain, prefix, names, attributes)
     for inner in function.node:
         yield from body.expanded(inner)
@@ -60,7 +69,7 @@ class _Body:
 
     def attribute(self, attribute: AttributeProto) -> AttributeProto:
         """With the call's value where it refers to one of the function's attributes."""
-        if attribute.ref_attr_name:
+        if attribute.ref_attr_name in self.attributes:
             value = AttributeProto()
             value.CopyFrom(self.attributes[attribute.ref_attr_name])
             value.name = attribute.name
@@ -84,7 +93,7 @@ class _Body:
 def _plain_constant(node: NodeProto) -> NodeProto:
     """A Constant with a tensor, which is the one form that every opset has."""
     (attribute,) = node.attribute
-    if attribute.name == "value":
+    if attribute.name == "value" or attribute.ref_attr_name:
         return node
     value = np.asarray(helper.get_attribute_value(attribute))
     array = value.astype(np.float32 if value.dtype.kind == "f" else np.int64)
