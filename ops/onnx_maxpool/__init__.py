@@ -4,8 +4,10 @@ from onnx_maxpool import windows
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.functional import adaptive_max_pool, max_pooling, max_roi_pool, roi_pooling
 from onnx_maxpool.native import load
+from onnx_maxpool.openvino_door import openvino_extensions
 from onnx_maxpool.ort_values import run
 from onnx_maxpool.plotting import plot_windows
+from onnx_maxpool.portable import to_portable
 from onnx_maxpool.python_ops import register_python_ops, to_python_ops
 from onnx_maxpool.reference import reference_ops
 from onnx_maxpool.registration import library_path, register
@@ -18,6 +20,7 @@ __all__ = [
     "load",
     "max_pooling",
     "max_roi_pool",
+    "openvino_extensions",
     "plot_windows",
     "reference_ops",
     "register",
@@ -25,6 +28,7 @@ __all__ = [
     "register_schemas",
     "roi_pooling",
     "run",
+    "to_portable",
     "to_python_ops",
     "windows",
 ]

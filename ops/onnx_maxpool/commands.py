@@ -8,7 +8,7 @@ import time
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import onnx
 import onnxruntime as ort
@@ -22,9 +22,11 @@ from onnx_maxpool.comparison import reference_evaluator
 from onnx_maxpool.conformance.command import conformance
 from onnx_maxpool.inspection import inspect_model
 from onnx_maxpool.model_inputs import InputError, model_inputs, parse_dims
+from onnx_maxpool.model_nodes import operator_nodes
 from onnx_maxpool.model_outputs import save_outputs
 from onnx_maxpool.native import load, parse
 from onnx_maxpool.ort_values import from_ort_value, to_ort_value
+from onnx_maxpool.portable import to_portable
 from onnx_maxpool.tables import comparison_table, milliseconds, node_lines, output_table, verdict_line
 
 app = typer.Typer(
@@ -125,6 +127,30 @@ def compare(
     )
     if not result.equal:
         raise typer.Exit(1)
+
+
+@app.command()
+def convert(
+    model: Model,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The .onnx file to write.")],
+    to: Annotated[Literal["portable"], typer.Option(help="What to: standard operators.")] = "portable",
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="OPERATOR", help="Replace this operator alone; may be given repeatedly.")
+    ] = None,
+) -> None:
+    """Replace our operators by standard ones, so that any runtime has what the model needs."""
+    parsed = _read(model)
+    converted = to_portable(model, only=only)
+    is_external = any(tensor.external_data for tensor in parsed.graph.initializer)
+    # Gathered into one file beside the new model; onnx appends to a file that is there.
+    weights = out.with_name(f"{out.name}.data")
+    if is_external:
+        weights.unlink(missing_ok=True)
+    onnx.save_model(converted, out, save_as_external_data=is_external, location=weights.name)
+    replaced = len(list(operator_nodes(parsed))) - len(list(operator_nodes(converted)))
+    Console(highlight=False).print(
+        f"wrote {out}: {replaced} operator{'s' * (replaced != 1)} replaced", markup=False, soft_wrap=True
+    )
 
 
 @app.command()

@@ -1,0 +1,237 @@
+"""Models whose operators of ours are replaced by standard ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import onnx
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, shape_inference
+
+from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.model_check import check_model, node_attributes, outline, type_name
+from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, operator_nodes
+from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE, index_type
+from onnx_maxpool.portable.functions import DOMAIN, functions
+from onnx_maxpool.portable.inlining import inline
+from onnx_maxpool.registry import newest_versions, resolve, versions_of
+from onnx_maxpool.schemas import register_schemas
+
+OPSET = 18
+"""Of ai.onnx, for models that import none."""
+
+Types = Mapping[str, "TypeProto.Tensor"]
+"""Values' types by name, as far as they are known."""
+
+
+def to_portable(
+    model: str | os.PathLike[str] | bytes | ModelProto, *, only: Collection[str] | None = None
+) -> ModelProto:
+    """The model with our operators replaced by standard ones, which any runtime has; the given model is not changed.
+
+    `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, by
+    default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are inlined. Every
+    other node, and the graph's inputs, outputs and weights, stay. Bins are cut exactly (M7).
+
+    Raises OperatorError for an unknown name, for nodes that the model check refuses, for an operator of which types or
+    rank cannot be inferred, and for an opset of ai.onnx older than 11.
+    """
+    known = [version.name for version in newest_versions()]
+    for name in only or ():
+        if name not in known:
+            raise OperatorError(f"to_portable: operator {name}, expected {listing(known)}")
+    chosen = frozenset(known if only is None else only)
+    converted = _own_copy(model)
+    check_model(converted)
+    if not any(found.node.op_type in chosen for found in operator_nodes(converted)):
+        return converted
+
+    small = _with_functions_inlined(outline(converted), chosen)
+    opsets = {canonical_domain(entry.domain): entry.version for entry in small.opset_import}
+    if "" not in opsets:
+        small.opset_import.append(helper.make_opsetid("", OPSET))
+    rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, _names(small.graph))
+    nodes = list(rewriter.rewritten(_inferred(small).graph, {}, "graph"))
+
+    del converted.graph.node[:], converted.functions[:], converted.opset_import[:]
+    converted.graph.node.extend(nodes)
+    converted.functions.extend(small.functions)
+    used = {"", *_domains(nodes), *(domain for function in small.functions for domain in _domains(function.node))}
+    ours = {version.domain for version in newest_versions()}
+    converted.opset_import.extend(
+        entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
+    )
+    return converted
+
+
+def _own_copy(model: str | os.PathLike[str] | bytes | ModelProto) -> ModelProto:
+    if isinstance(model, bytes):
+        return onnx.load_model_from_string(model)
+    if not isinstance(model, ModelProto):
+        return onnx.load_model(os.fspath(model))
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    return copy
+
+
+def _with_functions_inlined(model: ModelProto, chosen: Collection[str]) -> ModelProto:
+    """Without calls of functions that contain a chosen operator, or that call one that does.
+
+    Only a call says which types the operator has. Raises OperatorError where a function cannot be inlined.
+    """
+    holding = {
+        (function.domain, function.name)
+        for function in model.functions
+        if any(_is_chosen(node, chosen) for node in _every_node(function.node))
+    }
+    if not holding:
+        return model
+    size = 0
+    while size != len(holding):
+        size = len(holding)
+        holding |= {
+            (function.domain, function.name)
+            for function in model.functions
+            if any((node.domain, node.op_type) in holding for node in _every_node(function.node))
+        }
+    inlined = inliner.inline_selected_functions(model, sorted(holding), exclude=False)
+    for function in inlined.functions:
+        if any(_is_chosen(node, chosen) for node in _every_node(function.node)):
+            raise OperatorError(
+                f"to_portable: function {function.domain}::{function.name} cannot be inlined, "
+                "expected one that imports the model's opsets"
+            )
+    return inlined
+
+
+def _is_chosen(node: NodeProto, chosen: Collection[str]) -> bool:
+    return node.op_type in chosen and bool(versions_of(node.domain, node.op_type))
+
+
+def _every_node(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """The nodes and those of their subgraphs."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for graph in _graphs(attribute):
+                yield from _every_node(graph.node)
+
+
+def _graphs(attribute: AttributeProto) -> list[GraphProto]:
+    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+
+
+def _names(graph: GraphProto) -> set[str]:
+    """Every name that stands in a graph."""
+    names = {value.name for value in (*graph.input, *graph.output, *graph.initializer)}
+    for node in graph.node:
+        names |= {node.name, *node.input, *node.output}
+        for attribute in node.attribute:
+            for subgraph in _graphs(attribute):
+                names |= _names(subgraph)
+    return names
+
+
+def _domains(nodes: Iterable[NodeProto]) -> set[str]:
+    return {canonical_domain(node.domain) for node in _every_node(nodes)}
+
+
+def _inferred(model: ModelProto) -> ModelProto:
+    """With types and shapes, in subgraphs too; as it is where ONNX refuses the model."""
+    register_schemas()
+    try:
+        return shape_inference.infer_shapes(model)
+    except shape_inference.InferenceError:
+        return model
+
+
+def _types(graph: GraphProto) -> dict[str, TypeProto.Tensor]:
+    """The types of a graph's own values."""
+    types = {value.name: value.type.tensor_type for value in (*graph.input, *graph.value_info, *graph.output)}
+    for tensor in graph.initializer:
+        types[tensor.name] = helper.make_tensor_type_proto(tensor.data_type, tensor.dims).tensor_type
+    return types
+
+
+class _Rewriter:
+    """Replaces the chosen operators in one model."""
+
+    def __init__(self, chosen: Collection[str], opsets: Mapping[str, int], names: set[str]) -> None:
+        self.chosen = chosen
+        self.opsets = opsets
+        self.names = names
+        """All that are taken."""
+
+    def rewritten(self, graph: GraphProto, outer: Types, place: str) -> Iterator[NodeProto]:
+        """The graph's nodes, the chosen ones replaced; `outer` are the types that the graph sees from without."""
+        types = {**outer, **_types(graph)}
+        for node in graph.node:
+            if _is_chosen(node, self.chosen):
+                yield from self.replacement(node, types, place)
+                continue
+            for attribute in node.attribute:
+                for subgraph in _graphs(attribute):
+                    nodes = list(
+                        self.rewritten(subgraph, types, f"{place}, '{node.name or node.op_type}' {attribute.name}")
+                    )
+                    del subgraph.node[:]
+                    subgraph.node.extend(nodes)
+            yield node
+
+    def replacement(self, node: NodeProto, types: Types, place: str) -> Iterator[NodeProto]:
+        domain = canonical_domain(node.domain)
+        version = resolve(domain, node.op_type, self.opsets[domain])
+        found = OperatorNode(node, place, self.opsets[domain], version)
+        try:
+            call, element_type = _call(found, types)
+            library = functions(element_type, self.opsets[""])
+        except OperatorError as error:
+            raise OperatorError(f"{found.label}: {error}") from None
+        return inline(call, library, DOMAIN, self.free_prefix(next(filter(None, node.output))))
+
+    def free_prefix(self, name: str) -> str:
+        """`name`, or with a number behind it, so that no name is `prefix/...` yet."""
+        prefix, number = name, 0
+        while any(taken.startswith(f"{prefix}/") for taken in self.names):
+            number += 1
+            prefix = f"{name}_{number}"
+        self.names.add(f"{prefix}/")
+        return prefix
+
+
+def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, str]:
+    """The call of a portable function that stands for a node, and the element type that it works on."""
+    node, version = found.node, found.version
+    assert version is not None  # the model check has seen to it
+    x = types.get(node.input[0])
+    if x is None or not x.elem_type:
+        raise OperatorError(f"{version.title}: the type of X is not known, expected one that ONNX infers")
+    definition = operator(version.name)
+    attributes = definition.complete(version, node_attributes(node, version))
+    outputs = list(node.output)
+    name = version.name
+    if version.index_types:
+        wants_index = len(outputs) > 1 and bool(outputs[1])
+        name += f"_{_spatial_rank(found, types, attributes)}{'_indexed' if wants_index else ''}"
+        chosen_type = index_type(version, attributes)
+        attributes.pop(INDEX_ATTRIBUTE, None)
+        if wants_index:
+            attributes["index_type"] = onnx.TensorProto.DataType.Value(chosen_type.upper())
+    call = helper.make_node(name, list(node.input), outputs, domain=DOMAIN, **attributes)
+    return call, type_name(x.elem_type)
+
+
+def _spatial_rank(found: OperatorNode, types: Types, attributes: Mapping[str, object]) -> int:
+    """The number of spatial dimensions: from the attributes, else from any value's shape that says it."""
+    window_size = attributes.get("window_size")
+    if isinstance(window_size, (list, tuple)):
+        return len(window_size)
+    node = found.node
+    for name in (node.input[0], *node.output):
+        if name in types and types[name].HasField("shape"):
+            return len(types[name].shape.dim) - 2
+    sizes = types.get(node.input[1])
+    if sizes is not None and sizes.HasField("shape") and sizes.shape.dim and sizes.shape.dim[0].HasField("dim_value"):
+        return int(sizes.shape.dim[0].dim_value)
+    raise OperatorError(f"{node.op_type}: the rank of X is not known, expected one that ONNX infers")
