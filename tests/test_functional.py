@@ -173,6 +173,16 @@ def test_bad_arguments(bad: tuple[Callable[[], Any], str]) -> None:
         assert str(error.value) == words
 
 
+def test_an_index_type_that_an_older_runtime_cannot_infer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnxruntime.__version__", "1.27.0")
+    one_node.start_anew()
+    with pytest.raises(
+        OperatorError, match='index_element_type is "i32", expected "i64", as another needs ONNX Runtime'
+    ):
+        onnx_maxpool.adaptive_max_pool(IMAGE, (2, 2), return_indices=True, index_dtype=np.int32)
+    onnx_maxpool.adaptive_max_pool(IMAGE, (2, 2), return_indices=True)
+
+
 def test_unknown_bin_edges() -> None:
     with pytest.raises(ValueError, match="bin_edges is 'exakt', expected 'exact' or 'float32'"):
         onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), bin_edges="exakt")  # type: ignore[arg-type]

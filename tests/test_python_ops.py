@@ -279,6 +279,18 @@ def test_an_index_of_another_type() -> None:
     assert any(seen)
 
 
+def test_only_what_stays_native_is_held_to_what_an_older_runtime_infers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnxruntime.__version__", "1.27.0")
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 22, "org.openvinotoolkit": 8]>
+g (float[N,C,H,W] X, int64[2] size) => (float[N,C,h,w] Y, int32[N,C,h,w] Indices) {
+    Y, Indices = org.openvinotoolkit.AdaptiveMaxPool <index_element_type = "i32"> (X, size)
+}""")
+    with pytest.raises(OperatorError, match='index_element_type is "i32"'):
+        onnx_maxpool.load(proto, implementation={"MaxRoiPool": raises})
+    session = onnx_maxpool.load(proto, implementation="python")
+    assert session.run(["Indices"], {"X": X, "size": np.array([2, 2])})[0].dtype == np.int32
+
+
 def test_functions_are_kept_as_long_as_their_session() -> None:
     gc.collect()
     before = dict(python_functions.functions)

@@ -62,7 +62,7 @@ def load(
         if check:
             parsed = parse(model)
             check_model(parsed)
-            _check_index_types(parsed)
+            check_index_types(parsed)
         return _session(model, options, chosen)
     register_python_ops(options, bin_edges=bin_edges)
     whole = onnx.load_model(os.fspath(model)) if isinstance(model, (str, os.PathLike)) else parse(model)
@@ -71,7 +71,10 @@ def load(
     keys = {name: None if function is None else keep(function) for name, function in functions.items()}
     kept = [key for key in keys.values() if key is not None]
     try:
-        session = _session(with_python_ops(whole, keys, bin_edges), options, chosen)
+        rewritten = with_python_ops(whole, keys, bin_edges)
+        if check:
+            check_index_types(rewritten)
+        session = _session(rewritten, options, chosen)
     except BaseException:
         forget(kept)
         raise
@@ -109,8 +112,11 @@ def _session(model: Model, options: ort.SessionOptions, providers: Providers) ->
         return ort.InferenceSession(path, options, providers)
 
 
-def _check_index_types(model: onnx.ModelProto) -> None:
-    """Refuse what the library cannot infer in older runtimes; these would complain of a type in words of their own."""
+def check_index_types(model: onnx.ModelProto) -> None:
+    """Refuse what the library cannot infer in older runtimes; these would complain of a type in words of their own.
+
+    Raises OperatorError that names the node. Python operators are not concerned.
+    """
     if tuple(int(part) for part in ort.__version__.split(".")[:2]) >= INFERS_INDEX_TYPES:
         return
     for found in operator_nodes(model):

@@ -13,6 +13,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from onnx_maxpool.aliases import Array, BinEdges
 from onnx_maxpool.errors import OperatorError, element_type
+from onnx_maxpool.native import check_index_types
 from onnx_maxpool.operators import operator
 from onnx_maxpool.ort_values import run_quickly
 from onnx_maxpool.registration import register
@@ -92,6 +93,8 @@ def _make(setting: Setting) -> Entry:
     graph = helper.make_graph([node], version.name, given, [helper.make_empty_tensor_value_info(y) for y in outputs])
     opset = helper.make_opsetid(version.domain, version.since_version)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
+
+    check_index_types(model)
 
     options = ort.SessionOptions()
     options.log_severity_level = 4  # what it logs as an error it also raises
