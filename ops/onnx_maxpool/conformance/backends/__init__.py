@@ -26,6 +26,8 @@ class BackendRow:
 BACKENDS = {
     "native": BackendRow("native:Native", "onnx-maxpool", "our library in ONNX Runtime"),
     "reference": BackendRow("reference:Reference", "onnx-maxpool", "our operators in onnx.reference"),
+    "python": BackendRow("python:Python", "onnx-maxpool", "our Python operators in ONNX Runtime"),
+    "portable": BackendRow("portable:Portable", "onnx-maxpool", "our operators as standard ones, in ONNX Runtime"),
     "onnxruntime": BackendRow("ort:OnnxRuntime", "onnxruntime", "ONNX Runtime as it is installed, without our library"),
     "openvino": BackendRow("openvino_cpu:OpenVino", "openvino", "OpenVINO on the CPU, at float32"),
     "openvino-default": BackendRow(

@@ -1,0 +1,20 @@
+"""Our operators as standard ones, in ONNX Runtime as it is installed."""
+
+from __future__ import annotations
+
+import onnx
+
+from onnx_maxpool.conformance.backends.adapter import Run
+from onnx_maxpool.conformance.backends.ort import OnnxRuntime
+from onnx_maxpool.model_check import check_model
+from onnx_maxpool.portable import to_portable
+
+
+class Portable(OnnxRuntime):
+    """`to_portable(model)` in a session without our library."""
+
+    @classmethod
+    def load(cls, model: onnx.ModelProto) -> Run:
+        """A session; also raises OperatorError."""
+        check_model(model)
+        return super().load(to_portable(model))
