@@ -1,4 +1,4 @@
-"""Write the test models of `onnx_maxpool.models` to a folder.
+"""Write the test models of `onnx_maxpool.models` and the conformance corpus to a folder.
 
 Two builds are byte for byte alike. The small files belong in version control; external weights (`*.weights`) do not.
 """
@@ -13,6 +13,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
+from onnx_maxpool.conformance import all_cases
+from onnx_maxpool.conformance.corpus import differing_files, write_corpus
 from onnx_maxpool.models import MODELS
 
 
@@ -34,17 +36,22 @@ def main() -> int:
     for model, paths in written:
         for path in paths:
             console.print(f"{path.stat().st_size:>13,}  {path.name:<28} [dim]{model.description}[/]", soft_wrap=True)
+    corpus = write_corpus(arguments.folder, all_cases())
+    size = sum(path.stat().st_size for path in corpus)
+    console.print(f"{size:>13,}  {'manifest.json and its cases':<28} [dim]{len(all_cases())} conformance cases[/]")
     return 0
 
 
 def check(folder: Path) -> int:
-    """Compare the folder's model files with a new build, byte for byte. External weights need not be there."""
+    """Compare the folder's files with a new build, byte for byte. External weights need not be there."""
     with tempfile.TemporaryDirectory() as build:
         for model in MODELS.values():
             model.write(Path(build))
+        write_corpus(Path(build), all_cases())
+        differing = differing_files(folder, Path(build))
         built = {path.name: path.read_bytes() for path in Path(build).glob("*.onnx")}
     kept = {path.name: path.read_bytes() for path in folder.glob("*.onnx")}
-    differing = sorted(name for name in built.keys() | kept.keys() if built.get(name) != kept.get(name))
+    differing += sorted(name for name in built.keys() | kept.keys() if built.get(name) != kept.get(name))
     for name in differing:
         print(f"{folder / name} is not what scripts/build_models.py writes")
     return 1 if differing else 0

@@ -27,6 +27,7 @@ from pool_cases import (
     version_of,
 )
 
+import onnx_maxpool
 from onnx_maxpool import OperatorError
 from onnx_maxpool.operators import operator
 
@@ -217,3 +218,12 @@ def test_an_old_opset_is_refused() -> None:
     proto.opset_import.append(onnx.helper.make_opsetid("org.openvinotoolkit", 7))
     with pytest.raises(OperatorError, match="AdaptiveMaxPool: opset is 7, expected 8 or newer"):
         reference(proto, feeds(X, (2, 2)))
+
+
+def test_an_index_type_that_an_older_runtime_cannot_infer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`load` says so before the runtime complains of a type that does not match."""
+    x, output_size = np.zeros((1, 1, 6), np.float32), np.array([2])
+    proto = model(NAME, 8, {"X": x, "output_size": output_size}, with_index=True, index_element_type="i32")
+    monkeypatch.setattr("onnxruntime.__version__", "1.27.0")
+    with pytest.raises(OperatorError, match=r'"i32", expected "i64", as another needs ONNX Runtime 1\.28 or newer'):
+        onnx_maxpool.load(proto)

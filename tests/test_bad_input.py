@@ -11,7 +11,7 @@ from roi_cases import dtype_of, model, reference
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError
-from onnx_maxpool.native import register
+from onnx_maxpool.registration import register
 
 MAP = np.zeros((2, 1, 4, 4), np.float32)
 GOOD_ROI = [0, 0, 0, 1, 1]

@@ -8,6 +8,9 @@ import sys
 
 TARGET_SCRIPT = """
 import numpy as np
+import onnx_maxpool
+from onnx_maxpool.comparison import compare, reference_evaluator
+from onnx_maxpool.models import MODELS
 from roi_cases import assert_same, dtype_of, model, native, random_case, reference
 rng = np.random.default_rng(23)
 for element_type in ("float16", "bfloat16", "float", "double"):
@@ -16,6 +19,11 @@ for element_type in ("float16", "bfloat16", "float", "double"):
             x, rois = random_case(rng, dtype_of(element_type), (2, channels, 13, 19), roi_count, 0.5)
             proto = model(element_type, pooled_shape=(3, 6), spatial_scale=0.5)
             assert_same(native(proto, x, rois), reference(proto, x, rois))
+for name, test_model in MODELS.items():
+    if name.startswith(("adaptive_max_pool", "max_pooling1", "roi_pooling", "spatial_pyramid")):
+        proto = test_model.builder()
+        found = compare(onnx_maxpool.load(proto), reference_evaluator(proto), test_model.inputs())
+        assert found.equal, (name, found.differences)
 print("equal")
 """
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "custom_op.h"
+#include "python_result.h"
 #include "targets.h"
 
 #if defined(_WIN32)
@@ -33,12 +34,16 @@ struct Row {
 };
 
 std::vector<Row> table(BinEdges bin_edges, bool infers_optional_outputs) {
-  return {
+  std::vector<Row> rows = {
 #define OPERATOR(domain, name, since_version, ...) \
   {k##name, {domain, since_version, {__VA_ARGS__}, bin_edges, infers_optional_outputs}},
 #include "operators.inc"
 #undef OPERATOR
   };
+  for (const PythonResultOp& result : python_results()) {
+    rows.push_back({result.op, {"onnx_maxpool", 1, {result.type}, bin_edges, infers_optional_outputs}});
+  }
+  return rows;
 }
 
 bool is_at_least(const char* version, int major, int minor) {

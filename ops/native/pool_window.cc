@@ -159,14 +159,7 @@ class WindowPool {
   }
 
   // The cells of a row from `from` on. Lanes beyond the row may hold anything, but nothing beyond the tensor is read.
-  V keys_at(const Element* from) const {
-    const Bits key = order_.to_key(load<Bits>(from));
-    if constexpr (sizeof(Lane) == sizeof(Element)) {
-      return key;
-    } else {
-      return __builtin_convertvector(key, V);
-    }
-  }
+  V keys_at(const Element* from) const { return convert_keys<Lane, Element, kLanes>(order_.to_key(load<Bits>(from))); }
   V keys_at_end(const Element* from) const {
     const int64_t left = x_end_ - from;
     if (left >= kLanes) return keys_at(from);
@@ -394,12 +387,7 @@ class WindowPool {
   // so that lanes beyond are overwritten by what follows; but nothing may stick out of the piece.
   void write(const Cells& best, int64_t count) {
     if (count > kLanes) count = kLanes;
-    Bits values;
-    if constexpr (sizeof(Lane) == sizeof(Element)) {
-      values = order_.from_key(best.key);
-    } else {
-      values = order_.from_key(__builtin_convertvector(best.key, Bits));
-    }
+    const Bits values = order_.from_key(convert_keys<Element, Lane, kLanes>(best.key));
     const bool whole = output_ + kLanes <= end_;
     Element* to = static_cast<Element*>(job_.y) + output_;
     if (whole) {

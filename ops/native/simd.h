@@ -46,6 +46,34 @@ inline V max(V a, V b) {
   return a > b ? a : b;
 }
 
+template <int bytes>
+struct IntegerOf;
+template <>
+struct IntegerOf<2> {
+  using type = int16_t;
+};
+template <>
+struct IntegerOf<4> {
+  using type = int32_t;
+};
+
+// As many keys of another width. Widths change by a factor of two at a time: the compiler has no vector code for more.
+template <class To, class From, int lanes>
+inline Vector<To, lanes * sizeof(To)> convert_keys(Vector<From, lanes * sizeof(From)> keys) {
+  if constexpr (sizeof(To) == sizeof(From)) {
+    return keys;
+  } else if constexpr (sizeof(To) > 2 * sizeof(From)) {
+    using Middle = typename IntegerOf<2 * sizeof(From)>::type;
+    return convert_keys<To, Middle, lanes>(convert_keys<Middle, From, lanes>(keys));
+  } else if constexpr (2 * sizeof(To) < sizeof(From)) {
+    using Middle = typename IntegerOf<sizeof(From) / 2>::type;
+    return convert_keys<To, Middle, lanes>(convert_keys<Middle, From, lanes>(keys));
+  } else {
+    using Other = Vector<To, lanes * sizeof(To)>;
+    return __builtin_convertvector(keys, Other);
+  }
+}
+
 // The map of element_type.h and its inverse, for elements of Key's width. Unsigned arithmetic, as it wraps.
 template <class Key>
 struct KeyOrder {
@@ -54,11 +82,13 @@ struct KeyOrder {
 
   template <class V>
   V to_key(V bits) const {
+    if constexpr (sizeof(Key) == 1) return bits - offset;  // no float is so narrow
     return (bits ^ ((bits >> (8 * sizeof(Key) - 1)) & mask)) - offset;
   }
   template <class V>
   V from_key(V key) const {
     const V masked = key + offset;
+    if constexpr (sizeof(Key) == 1) return masked;
     return masked ^ ((masked >> (8 * sizeof(Key) - 1)) & mask);
   }
 };
@@ -80,6 +110,7 @@ struct TieOrder : KeyOrder<Key> {
   template <class V>
   V to_key(V bits) const {
     const V key = KeyOrder<Key>::to_key(bits);
+    if constexpr (sizeof(Key) == 1) return key;
     const V number = key > infinity ? V{} + nan : key;
     return number == minus_zero ? V{} + zero : number;
   }

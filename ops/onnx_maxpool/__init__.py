@@ -1,21 +1,34 @@
 """The max-pooling operators that ONNX Runtime and ONNX's tools lack."""
 
+from onnx_maxpool import windows
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.native import library_path, load, register
+from onnx_maxpool.functional import adaptive_max_pool, max_pooling, max_roi_pool, roi_pooling
+from onnx_maxpool.native import load
 from onnx_maxpool.openvino_door import openvino_extensions
 from onnx_maxpool.ort_values import run
+from onnx_maxpool.plotting import plot_windows
 from onnx_maxpool.portable import to_portable
+from onnx_maxpool.python_ops import register_python_ops, to_python_ops
 from onnx_maxpool.reference import reference_ops
+from onnx_maxpool.registration import library_path, register
 from onnx_maxpool.schemas import register_schemas
 
 __all__ = [
     "OperatorError",
+    "adaptive_max_pool",
     "library_path",
     "load",
+    "max_pooling",
+    "max_roi_pool",
     "openvino_extensions",
+    "plot_windows",
     "reference_ops",
     "register",
+    "register_python_ops",
     "register_schemas",
+    "roi_pooling",
     "run",
     "to_portable",
+    "to_python_ops",
+    "windows",
 ]

@@ -6,6 +6,7 @@ import json
 import statistics
 import time
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,7 @@ from rich.console import Console
 from onnx_maxpool.aliases import BinEdges
 from onnx_maxpool.comparison import compare as compare_runs
 from onnx_maxpool.comparison import reference_evaluator
+from onnx_maxpool.conformance.command import conformance
 from onnx_maxpool.inspection import inspect_model
 from onnx_maxpool.model_inputs import InputError, model_inputs, parse_dims
 from onnx_maxpool.model_nodes import operator_nodes
@@ -157,6 +159,52 @@ def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path
     from onnx_maxpool.demo import demo as draw_demo
 
     draw_demo(out)
+
+
+app.command()(conformance)
+
+
+@app.command()
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="A few rows, three samples each.")] = False,
+    rows: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Only rows with this in their name, whatever the case.")
+    ] = None,
+    peers: Annotated[
+        list[str] | None, typer.Option("--peer", metavar="NAME", help="Only this peer, as the table calls it.")
+    ] = None,
+    threads: Annotated[
+        list[int] | None, typer.Option(min=1, help="Of every runtime; the default is 2, then 1.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=1, help="Timed samples per row and runtime; 9, or 3 with --quick.")
+    ] = None,
+    as_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write everything measured.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures of it.")] = None,
+) -> None:
+    """Time our operators in ONNX Runtime against whatever else is installed that computes the same.
+
+    That is ONNX Runtime itself, OpenVINO, torch, PaddlePaddle and MNN. Outputs are compared before anything is timed;
+    the exit code is 1 if any differs that should not.
+    """
+    from onnx_maxpool.benchmark.command import Choice, write_json
+    from onnx_maxpool.benchmark.command import bench as run_benchmark
+
+    if plot is not None and not find_spec("matplotlib"):
+        raise InputError('--plot needs matplotlib: pip install "onnx-maxpool[bench]"')
+    choice = Choice(tuple(rows or ()), quick, tuple(threads or ()), samples, tuple(peers or ()))
+    console = Console(highlight=False)
+    results = run_benchmark(choice, console, Console(stderr=True))
+    if as_json is not None:
+        write_json(results, as_json)
+        console.print(f"wrote {as_json}", markup=False, soft_wrap=True)
+    if plot is not None:
+        from onnx_maxpool.benchmark.plot import write_plots
+
+        for path in write_plots(results, plot):
+            console.print(f"wrote {path}", markup=False, soft_wrap=True)
+    if results.failures:
+        raise typer.Exit(1)
 
 
 def _read(path: Path) -> onnx.ModelProto:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import onnx
@@ -46,12 +46,53 @@ def canonical_domain(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
+def subgraphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+    """A node's graphs, each with the name of the attribute that holds it."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.name, attribute.g
+        for graph in attribute.graphs:
+            yield attribute.name, graph
+
+
+def _operator_node(node: onnx.NodeProto, place: str, opsets: dict[str, int]) -> OperatorNode | None:
+    domain = canonical_domain(node.domain)
+    if not versions_of(domain, node.op_type):
+        return None
+    opset = opsets.get(domain, 0)
+    return OperatorNode(node, place, opset, resolve(domain, node.op_type, opset))
+
+
+def _inside(place: str, node: onnx.NodeProto, attribute: str) -> str:
+    return f"{place}, '{node.name or node.op_type}' {attribute}"
+
+
 def _nodes(nodes: Iterable[onnx.NodeProto], place: str, opsets: dict[str, int]) -> Iterator[OperatorNode]:
     for node in nodes:
-        domain = canonical_domain(node.domain)
-        if versions_of(domain, node.op_type):
-            opset = opsets.get(domain, 0)
-            yield OperatorNode(node, place, opset, resolve(domain, node.op_type, opset))
-        for attribute in node.attribute:
-            for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                yield from _nodes(graph.node, f"{place}, '{node.name or node.op_type}' {attribute.name}", opsets)
+        found = _operator_node(node, place, opsets)
+        if found is not None:
+            yield found
+        for attribute, graph in subgraphs(node):
+            yield from _nodes(graph.node, _inside(place, node, attribute), opsets)
+
+
+def replace_operator_nodes(model: onnx.ModelProto, replacement: Callable[[OperatorNode], list[onnx.NodeProto]]) -> None:
+    """Put the nodes that `replacement` gives in the place of each of our operators in the graph and its subgraphs."""
+    _replace(model.graph, "graph", _opsets(model.opset_import), replacement)
+
+
+def _replace(
+    graph: onnx.GraphProto,
+    place: str,
+    opsets: dict[str, int],
+    replacement: Callable[[OperatorNode], list[onnx.NodeProto]],
+) -> None:
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        found = _operator_node(node, place, opsets)
+        nodes.extend(replacement(found) if found is not None else [node])
+        for attribute, subgraph in subgraphs(node):
+            _replace(subgraph, _inside(place, node, attribute), opsets, replacement)
+    kept = onnx.GraphProto(node=nodes)  # copies: what is cleared may not be read again
+    graph.ClearField("node")
+    graph.node.extend(kept.node)

@@ -1,78 +1,44 @@
-"""The native library in ONNX Runtime: one line, and an unmodified model runs."""
+"""ONNX Runtime sessions: one line, and an unmodified model runs."""
 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import onnx
 import onnxruntime as ort
 
 from onnx_maxpool.aliases import BinEdges
+from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.model_check import check_model
-from onnx_maxpool.windows import BIN_EDGES
+from onnx_maxpool.model_nodes import operator_nodes
+from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE
+from onnx_maxpool.python_functions import PythonFunction, forget, keep
+from onnx_maxpool.python_ops import register_python_ops, with_python_ops
+from onnx_maxpool.registration import register
+from onnx_maxpool.registry import INDEX_SPELLINGS, newest_versions
 
-BIN_EDGES_ENTRY = "onnx_maxpool.bin_edges"
-"""The session config entry that the library reads when it is registered; for C, C++, C# and Java too."""
-
-REGISTERED_ENTRY = "onnx_maxpool.registered"
-"""The session config entry in which the library notes that it is registered, and with which bin edges."""
-
-LIBRARY_NAMES = {"win32": "onnx_maxpool.dll", "darwin": "libonnx_maxpool.dylib"}
+INFERS_INDEX_TYPES = (1, 28)
+"""The first ONNX Runtime in which an attribute may choose the type of an output that a node may leave out."""
 
 PROTOBUF_LIMIT = 2**31 - 1
 
-
-def library_path() -> str:
-    """The path of the native library, for `register_custom_ops_library` of any ONNX Runtime language binding.
-
-    Raises FileNotFoundError if the package was installed without it.
-    """
-    path = Path(__file__).with_name(LIBRARY_NAMES.get(sys.platform, "libonnx_maxpool.so"))
-    if not path.exists():
-        raise FileNotFoundError(f"onnx_maxpool: {path} is missing, expected the library that `pip install` builds")
-    return str(path)
-
-
-def register(session_options: ort.SessionOptions, *, bin_edges: BinEdges = "exact") -> None:
-    """Make sessions with these options run our operators.
-
-    `bin_edges="float32"` cuts ROI bins as ONNX Runtime's own MaxRoiPool does (M12). Registering twice on one
-    SessionOptions is harmless. Raises ValueError for another value, and where the options are registered with the other
-    one.
-    """
-    if bin_edges not in BIN_EDGES:
-        raise ValueError(f"onnx_maxpool: bin_edges is {bin_edges!r}, expected {' or '.join(map(repr, BIN_EDGES))}")
-    registered = _config_entry(session_options, REGISTERED_ENTRY)
-    if registered == bin_edges:
-        return
-    if registered is not None:
-        raise ValueError(
-            f"onnx_maxpool: these session options are registered with bin_edges {registered!r}, "
-            f"expected other options for {bin_edges!r}"
-        )
-    session_options.add_session_config_entry(BIN_EDGES_ENTRY, bin_edges)
-    session_options.register_custom_ops_library(library_path())
-
-
-def _config_entry(session_options: ort.SessionOptions, key: str) -> str | None:
-    try:
-        return str(session_options.get_session_config_entry(key))
-    except RuntimeError:  # ONNX Runtime's way to say that there is none
-        return None
+Model = str | os.PathLike[str] | bytes | onnx.ModelProto
+Providers = Sequence[str | tuple[str, dict[Any, Any]]]
+Implementation = Literal["native", "python"] | Mapping[str, PythonFunction]
 
 
 def load(
-    model: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    model: Model,
     sess_options: ort.SessionOptions | None = None,
-    providers: Sequence[str | tuple[str, dict[Any, Any]]] | None = None,
+    providers: Providers | None = None,
     *,
     bin_edges: BinEdges = "exact",
     check: bool = True,
+    implementation: Implementation = "native",
 ) -> ort.InferenceSession:
     """An ONNX Runtime session for a model that contains our operators, the model unmodified.
 
@@ -82,27 +48,90 @@ def load(
 
     With `check`, the model's operators are held to their version's types and attributes first: raises OperatorError
     that names the node. Whatever else ONNX Runtime refuses, it refuses in its own words.
+
+    `implementation="python"` runs the NumPy reference in the place of the native library. A mapping from operators'
+    names runs functions of the caller's in their place, and the native library in that of the others: each function is
+    called as `PythonFunction` says. What a function raises fails the run, with the traceback in the message. Raises
+    ValueError for another implementation.
     """
     options = sess_options if sess_options is not None else ort.SessionOptions()
-    register(options, bin_edges=bin_edges)
     chosen = list(providers) if providers is not None else ["CPUExecutionProvider"]
+    functions = _functions(implementation)
+    if functions is None:
+        register(options, bin_edges=bin_edges)
+        if check:
+            parsed = parse(model)
+            check_model(parsed)
+            check_index_types(parsed)
+        return _session(model, options, chosen)
+    register_python_ops(options, bin_edges=bin_edges)
+    whole = onnx.load_model(os.fspath(model)) if isinstance(model, (str, os.PathLike)) else parse(model)
     if check:
-        check_model(parse(model))
+        check_model(whole)
+    keys = {name: None if function is None else keep(function) for name, function in functions.items()}
+    kept = [key for key in keys.values() if key is not None]
+    try:
+        rewritten = with_python_ops(whole, keys, bin_edges)
+        if check:
+            check_index_types(rewritten)
+        session = _session(rewritten, options, chosen)
+    except BaseException:
+        forget(kept)
+        raise
+    weakref.finalize(session, forget, kept)
+    return session
+
+
+def _functions(implementation: Implementation) -> dict[str, PythonFunction | None] | None:
+    """The operators that run in Python, by the function or, for None, by the reference; None where none does."""
+    names = [row.name for row in newest_versions()]
+    if isinstance(implementation, Mapping):
+        for name in implementation:
+            if name not in names:
+                raise ValueError(f"onnx_maxpool: implementation names {name!r}, expected {' or '.join(names)}")
+        return dict(implementation)
+    if implementation not in ("native", "python"):
+        raise ValueError(
+            f"onnx_maxpool: implementation is {implementation!r}, expected 'native', 'python' or functions by name"
+        )
+    return dict.fromkeys(names) if implementation == "python" else None
+
+
+def _session(model: Model, options: ort.SessionOptions, providers: Providers) -> ort.InferenceSession:
     if not isinstance(model, onnx.ModelProto):
         source = model if isinstance(model, bytes) else os.fspath(model)
-        return ort.InferenceSession(source, options, chosen)
+        return ort.InferenceSession(source, options, providers)
     if model.ByteSize() <= PROTOBUF_LIMIT:
-        return ort.InferenceSession(model.SerializeToString(), options, chosen)
+        return ort.InferenceSession(model.SerializeToString(), options, providers)
     # Protobuf cannot serialize this much in one piece: ONNX Runtime gets the weights as a file of external data.
     with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:
         path = os.path.join(folder, "model.onnx")
         copy = onnx.ModelProto()
         copy.CopyFrom(model)
         onnx.save_model(copy, path, save_as_external_data=True, location="weights", convert_attribute=True)
-        return ort.InferenceSession(path, options, chosen)
+        return ort.InferenceSession(path, options, providers)
 
 
-def parse(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> onnx.ModelProto:
+def check_index_types(model: onnx.ModelProto) -> None:
+    """Refuse what the library cannot infer in older runtimes; these would complain of a type in words of their own.
+
+    Raises OperatorError that names the node. Python operators are not concerned.
+    """
+    if tuple(int(part) for part in ort.__version__.split(".")[:2]) >= INFERS_INDEX_TYPES:
+        return
+    for found in operator_nodes(model):
+        if not found.version or not found.version.index_types:
+            continue
+        default, *others = (INDEX_SPELLINGS[name] for name in found.version.index_types)
+        given = next((a.s.decode() for a in found.node.attribute if a.name == INDEX_ATTRIBUTE), default)
+        if given in others and len(found.node.output) > 1 and found.node.output[1]:
+            raise OperatorError(
+                f'{found.label}: {found.node.op_type}: {INDEX_ATTRIBUTE} is "{given}", expected "{default}", '
+                f"as another needs ONNX Runtime {'.'.join(map(str, INFERS_INDEX_TYPES))} or newer"
+            )
+
+
+def parse(model: Model) -> onnx.ModelProto:
     """The model as a ModelProto, external data left where it is."""
     if isinstance(model, onnx.ModelProto):
         return model

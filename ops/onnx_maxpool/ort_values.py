@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 
 import ml_dtypes
@@ -27,21 +26,42 @@ def run(
     return [from_ort_value(value) for value in session.run_with_ort_values(names, feeds)]
 
 
+def run_quickly(session: ort.InferenceSession, inputs: Mapping[str, Array], outputs: Sequence[str]) -> list[Array]:
+    """`run` in a fraction of its own time. Raises RuntimeError where `run` raises an exception of the error's class."""
+    binding = session.io_binding()
+    feeds = {name: to_ort_value(array) for name, array in inputs.items()}
+    for name, value in feeds.items():
+        binding.bind_ortvalue_input(name, value)
+    for name in outputs:
+        binding.bind_output(name)
+    session.run_with_iobinding(binding)
+    return [from_ort_value(value) for value in binding.get_outputs()]
+
+
 def to_ort_value(array: Array) -> ort.OrtValue:
     """An OrtValue on the array's own memory where ORT can use that, else on a copy."""
     if array.dtype != ml_dtypes.bfloat16:
         return ort.OrtValue.ortvalue_from_numpy(np.asarray(array))
-    bits = np.ascontiguousarray(array).view(np.uint16)
+    bits = np.ascontiguousarray(array).view(np.uint16).reshape(array.shape)  # ascontiguousarray makes a scalar 1-D
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, BFLOAT16)
 
 
 def from_ort_value(value: ort.OrtValue) -> Array:
-    """The tensor as an array of its own."""
+    """The tensor as an array, on the tensor's own memory."""
     if not value.is_tensor() or value.element_type() != BFLOAT16:
         array: Array = value.numpy()
         return array
-    dims = tuple(value.shape())
-    bits = np.empty(dims, np.uint16)
-    if bits.nbytes:
-        ctypes.memmove(bits.ctypes.data, value.data_ptr(), bits.nbytes)
-    return bits.view(ml_dtypes.bfloat16)
+    return np.asarray(_Bits(value)).view(ml_dtypes.bfloat16)
+
+
+class _Bits:
+    """A tensor of two-byte elements by NumPy's array interface; an array on it keeps it."""
+
+    def __init__(self, value: ort.OrtValue) -> None:
+        self._value = value
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": np.dtype(np.uint16).str,
+            "shape": tuple(value.shape()),
+            "data": (value.data_ptr(), False),
+        }

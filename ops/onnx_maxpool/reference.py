@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnx import defs
-from onnx.reference.op_run import OpRun
 
 from onnx_maxpool.aliases import Array, BinEdges
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import OperatorVersion, newest_versions, resolve, versions_of
 from onnx_maxpool.schemas import register_schemas
+
+if TYPE_CHECKING:
+    from onnx.reference.op_run import OpRun
 
 
 def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
@@ -26,6 +28,8 @@ def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
 
 
 def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
+    from onnx.reference.op_run import OpRun  # it takes longer to import than all of ours: those who load a model wait
+
     definition = operator(newest.name)
 
     def _run(self: OpRun, *inputs: Array, **attributes: Any) -> tuple[Array, ...]:

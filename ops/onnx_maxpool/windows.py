@@ -1,4 +1,4 @@
-"""Which input cells each output cell covers.
+"""Which input cells each output cell covers: the plans `roi_windows`, `sliding_windows` and `adaptive_windows`.
 
 Every window is a half-open range `[start, end)` of input coordinates along one axis, given as a pair of int64 arrays.
 All arithmetic is exact, in 64-bit integers (G1); rule numbers are those of SEMANTICS.md.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from onnx_maxpool.aliases import Array, BinEdges, Integers
+from onnx_maxpool.errors import OperatorError, shape
 
 Windows = tuple[Integers, Integers]
 """Starts and ends of windows along one axis: two int64 arrays of one shape."""
@@ -37,15 +38,22 @@ def even_windows(extent: Integers, count: int) -> Windows:
 
 
 def adaptive_windows(size: int, output_size: int) -> Windows:
-    """The windows of an adaptive pooling of an axis of `size` cells to `output_size` (A2), of shape (output_size,)."""
+    """The windows of an adaptive pooling of an axis of `size` cells to `output_size` (A2), of shape (output_size,).
+
+    Raises OperatorError for an output size below 1.
+    """
+    _require("adaptive_windows", 1, output_size=output_size)
     return even_windows(np.array(size, np.int64), output_size)
 
 
 def sliding_windows(size: int, window: int, stride: int, start_padding: int, end_padding: int) -> Windows:
     """The windows that slide over an axis of `size` cells between its paddings, clipped to the axis (P3, P4).
 
-    As many as P3 says, which may not be negative.
+    As many as P3 says, and none where that is less. Raises OperatorError for a window or stride below 1, and for
+    negative paddings.
     """
+    _require("sliding_windows", 1, window=window, stride=stride)
+    _require("sliding_windows", 0, start_padding=start_padding, end_padding=end_padding)
     count = sliding_count(size, window, stride, start_padding, end_padding)
     start = np.arange(count, dtype=np.int64) * stride - start_padding
     return clip((start, start + window), size)
@@ -65,6 +73,12 @@ def float32_windows(extent: Integers, count: int) -> Windows:
 
 BIN_EDGES = {"exact": even_windows, "float32": float32_windows}
 """The ways to cut a ROI into bins, by their name in the public interface."""
+
+
+def check_bin_edges(bin_edges: str) -> None:
+    """Raise ValueError for a name that is none of `BIN_EDGES`."""
+    if bin_edges not in BIN_EDGES:
+        raise ValueError(f"onnx_maxpool: bin_edges is {bin_edges!r}, expected {' or '.join(map(repr, BIN_EDGES))}")
 
 
 def round_half_away(x: Array) -> Array:
@@ -101,8 +115,16 @@ def roi_windows(
     """The bins of every ROI along y and along x, on a feature map of `map_shape` (height, width) (M4-M8, M12).
 
     `rois` (R, 5) with rows `[batch, x1, y1, x2, y2]`, any float type; the batch number is not looked at. Returns
-    `((y_start, y_end), (x_start, x_end))` of shapes (R, pooled_height) and (R, pooled_width).
+    `((y_start, y_end), (x_start, x_end))` of shapes (R, pooled_height) and (R, pooled_width). Raises OperatorError for
+    `rois` of another shape, a NaN coordinate (M11) and a pooled side below 1, ValueError for other `bin_edges`.
     """
+    check_bin_edges(bin_edges)
+    _require("roi_windows", 1, pooled_height=pooled_shape[0], pooled_width=pooled_shape[1])
+    if rois.ndim != 2 or rois.shape[1] != 5:
+        raise OperatorError(f"roi_windows: rois has shape {shape(rois.shape)}, expected (R, 5)")
+    if np.isnan(rois[:, 1:]).any():
+        row = int(np.isnan(rois[:, 1:]).any(axis=1).argmax())
+        raise OperatorError(f"roi_windows: rois row {row} has a NaN, expected four numbers behind the batch number")
     edges = roi_edges(rois[:, 1:], spatial_scale)
     first, last = edges[:, 1::-1], edges[:, :1:-1]  # (y, x) of the upper left corner and of the lower right one
     extent = np.maximum(last - first + 1, 1)
@@ -113,3 +135,10 @@ def roi_windows(
         return clip((origin + start, origin + end), map_shape[axis])
 
     return along(0), along(1)
+
+
+def _require(function: str, least: int, **values: int) -> None:
+    """Raise OperatorError for the first value that is less."""
+    for name, value in values.items():
+        if value < least:
+            raise OperatorError(f"{function}: {name} is {value}, expected at least {least}")

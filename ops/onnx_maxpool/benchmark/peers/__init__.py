@@ -1,0 +1,63 @@
+"""What a row is timed in: this package's library, the peers, and the machine's limit.
+
+A module here has `versions()`, the packages that it stands for, and `prepare(row, inputs, threads)`, which returns a
+`Call` or raises whatever the runtime raises where it does not take the row. It imports its runtime at the top, so a
+runtime that is not installed refuses by itself. Every peer is asked as directly as it can be: tensors are bound or
+made beforehand, graphs compiled, and outputs allocated beforehand where the runtime allows that.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from onnx_maxpool.aliases import Array
+from onnx_maxpool.benchmark.rows import Row
+
+
+@dataclass(frozen=True)
+class Call:
+    """A row made ready."""
+
+    run: Callable[[], object]
+    """One run: what is timed."""
+    outputs: Callable[[], list[Array]]
+    """The last run's outputs: the values, then the indices if there are any, numbered as our operator numbers them."""
+    repeat: Callable[[int], object] | None = None
+    """So many runs; a loop over `run` if None."""
+    keeps: object = None
+    """What must live as long, as the runtime has no more than its address."""
+
+
+class Peer(Protocol):
+    """A module of this package."""
+
+    def versions(self) -> Mapping[str, str]:
+        """Versions by distribution."""
+
+    def prepare(self, row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
+        """The row, ready to run on so many threads."""
+
+
+OURS, LIMIT = "onnx-maxpool", "limit"
+MODULES = {
+    OURS: "ours",
+    "ONNX Runtime": "stock",
+    "OpenVINO": "openvino",
+    "torch": "torch",
+    "Paddle": "paddle",
+    "MNN": "mnn",
+    LIMIT: "limit",
+}
+"""Modules by the name under which tables and plots show them."""
+
+PEERS = tuple(name for name in MODULES if name not in (OURS, LIMIT))
+INEXACT = {"MNN": "cuts bins by repeated float32 addition"}
+"""Peers whose ROI pooling is known to differ in some cells, and why. Any other difference fails the benchmark."""
+
+
+def load(name: str) -> Peer:
+    """The module; raises ImportError where its runtime is not installed."""
+    return cast("Peer", importlib.import_module(f"{__name__}.{MODULES[name]}"))

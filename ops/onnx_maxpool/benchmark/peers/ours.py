@@ -1,0 +1,23 @@
+"""Our library, inside an ONNX Runtime session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from onnx_maxpool.aliases import Array
+from onnx_maxpool.benchmark.one_node import our_model
+from onnx_maxpool.benchmark.peers import Call
+from onnx_maxpool.benchmark.peers.session import bound_call, session_options
+from onnx_maxpool.benchmark.rows import Row
+from onnx_maxpool.native import load
+
+
+def versions() -> dict[str, str]:
+    """Versions by distribution."""
+    return {name: version(name) for name in ("onnx", "onnxruntime")}
+
+
+def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
+    """The row, ready to run on so many threads."""
+    return bound_call(load(our_model(row, inputs), session_options(threads)), inputs)

@@ -1,0 +1,142 @@
+"""What a benchmark finds, and how it is written as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from onnx_maxpool.benchmark.peers import INEXACT, LIMIT, OURS, PEERS
+from onnx_maxpool.benchmark.rows import Row, count_of
+from onnx_maxpool.benchmark.statistics import Timing
+
+FORMAT = 1
+"""Of the JSON; raised when a reader of an older one could misread it."""
+
+
+@dataclass
+class Entry:
+    """One runtime on one row."""
+
+    timing: Timing | None = None
+    refusal: str | None = None
+    """Why there is no timing."""
+    differing: int = 0
+    """How many cells of the outputs are not as ours."""
+    cells: int = 0
+    """How many there are."""
+
+
+@dataclass
+class RowResult:
+    """One row on a number of threads."""
+
+    row: Row
+    threads: int
+    bytes_read: int
+    bytes_written: int
+    entries: dict[str, Entry] = field(default_factory=dict)
+    """Ours, the peers' and the limit, by name."""
+    ours: dict[str, Entry] = field(default_factory=dict)
+    """Ours again, timed in the same turns: on one thread, in float. By what is different."""
+
+    @property
+    def place(self) -> str:
+        """The row and the number of threads, for messages."""
+        return f"{self.row.name}, {count_of(self.threads, 'thread')}"
+
+    @property
+    def medians(self) -> dict[str, float]:
+        """Seconds of every entry that was timed, by name."""
+        return {name: entry.timing.median for name, entry in self.entries.items() if entry.timing is not None}
+
+    def ratio(self, numerator: str | None, denominator: str) -> float | None:
+        """Of two entries' medians, if both were timed."""
+        medians = self.medians
+        if numerator not in medians or denominator not in medians:
+            return None
+        return medians[numerator] / medians[denominator]
+
+    @property
+    def fastest_peer(self) -> str | None:
+        """The peer with the least median, if any was timed."""
+        return min(set(PEERS) & self.medians.keys(), key=self.medians.__getitem__, default=None)
+
+
+@dataclass
+class Overhead:
+    """What needs no operator: a difference of two medians, in seconds."""
+
+    name: str
+    what: str
+    with_us: Timing
+    without: Timing | None
+    """None where there is nothing to compare with."""
+
+    @property
+    def cost(self) -> float:
+        """With us minus without."""
+        return self.with_us.median - (self.without.median if self.without else 0.0)
+
+
+@dataclass
+class Results:
+    """A whole run."""
+
+    machine: Mapping[str, Any]
+    """Processor, system, date."""
+    settings: Mapping[str, Any]
+    versions: dict[str, str] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+    """Why a peer takes no part, by its name."""
+    rows: list[RowResult] = field(default_factory=list)
+    overheads: list[Overhead] = field(default_factory=list)
+
+    @property
+    def failures(self) -> list[str]:
+        """What must not be: rows that our library did not run, and cells in which an exact peer differs."""
+        return [failure for row in self.rows for failure in row_failures(row)]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data: times in seconds, ratios as in the table."""
+        return {
+            "format": FORMAT,
+            "machine": dict(self.machine),
+            "settings": dict(self.settings),
+            "versions": self.versions,
+            "absent": self.absent,
+            "rows": [row_json(row) for row in self.rows],
+            "overheads": [{**asdict(overhead), "cost": overhead.cost} for overhead in self.overheads],
+        }
+
+
+def row_failures(result: RowResult) -> list[str]:
+    """What must not be, in sentences."""
+    place = result.place
+    refusal = result.entries[OURS].refusal
+    found = [f"{place}: {OURS} {refusal}"] if refusal is not None else []
+    for name, entry in result.entries.items():
+        if entry.differing and name not in INEXACT:
+            found.append(f"{place}: {name} differs in {entry.differing} of {entry.cells} cells")
+    return found
+
+
+def row_json(result: RowResult) -> dict[str, Any]:
+    """A row as plain data."""
+    row = result.row
+    return {
+        "name": row.name,
+        "operator": row.case.operator,
+        "case": asdict(row.case),
+        "type": row.type,
+        "curve": row.curve,
+        "at": row.at if row.curve else None,
+        "threads": result.threads,
+        "bytes_read": result.bytes_read,
+        "bytes_written": result.bytes_written,
+        "entries": {name: asdict(entry) for name, entry in result.entries.items()},
+        "ours": {name: asdict(entry) for name, entry in result.ours.items()},
+        "fastest_peer": result.fastest_peer,
+        "times_faster_than": {name: result.ratio(name, OURS) for name in PEERS},
+        "times_the_limit": result.ratio(OURS, LIMIT),
+    }

@@ -1,0 +1,137 @@
+"""One runtime in a process of its own, which does what it is told and otherwise waits."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from onnx_maxpool.benchmark import peers
+from onnx_maxpool.benchmark.inputs import row_inputs
+from onnx_maxpool.benchmark.peers import Call, Peer
+from onnx_maxpool.benchmark.rows import Row
+
+SHORTEST_SAMPLE = 2e-3
+"""Seconds: shorter runs are repeated until a timed sample takes as long."""
+MARGIN = 1.5
+"""By how much a sample is planned to exceed the shortest, so that a lucky one does not fall below it."""
+LONG_RUN = 0.1
+"""Seconds: a run as long as this needs no run before it that is not timed, to fill caches that others have used."""
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def serve(connection: Connection, threads: int) -> None:
+    """Answer `(method, arguments)` with `(True, result)` or `(False, why not)` until the other side hangs up."""
+    for variable in THREAD_VARIABLES:
+        os.environ[variable] = str(threads)
+    silence()
+    gc.disable()
+    worker = Worker(threads)
+    methods: Mapping[str, Callable[..., Any]] = {
+        "start": worker.start,
+        "prepare": worker.prepare,
+        "save": worker.save,
+        "sample": worker.sample,
+        "drop": worker.drop,
+    }
+    try:
+        while True:
+            method, arguments = connection.recv()
+            connection.send(answer(methods[method], arguments))
+    except (EOFError, KeyboardInterrupt):
+        return
+
+
+def silence() -> None:
+    """Send what runtimes print to nowhere: what matters comes back as an answer."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
+def answer(method: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+    """The result, or in one line why there is none. Runtimes raise whatever they like."""
+    try:
+        return True, method(*arguments)
+    except Exception as error:
+        return False, one_line(str(error)) or type(error).__name__
+
+
+def one_line(text: str) -> str:
+    """The first line that says something."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+@dataclass
+class Worker:
+    """What the methods that `serve` offers keep between calls."""
+
+    threads: int
+    peer: Peer | None = None
+    calls: dict[Row, Call] = field(default_factory=dict)
+    seconds: dict[Row, float] = field(default_factory=dict)
+    """Per run, as last seen."""
+
+    def start(self, name: str) -> dict[str, str]:
+        """Import the runtime; its versions."""
+        self.peer = peers.load(name)
+        return dict(self.peer.versions())
+
+    def prepare(self, row: Row) -> float:
+        """Make a row ready and run it; the seconds that a run takes, the first being left out where they are short."""
+        assert self.peer is not None, "start comes first"
+        call = self.peer.prepare(row, row_inputs(row), self.threads)
+        seconds = timed(call, 1)
+        self.calls[row] = call
+        self.seconds[row] = seconds if seconds >= LONG_RUN else timed(call, 1)
+        return self.seconds[row]
+
+    def save(self, row: Row, folder: Path) -> list[Path]:
+        """Write the last run's outputs to .npy files: bfloat16 as its bits, indices as int64 whatever their type."""
+        paths = []
+        for i, array in enumerate(self.calls[row].outputs()):
+            plain = array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
+            paths.append(folder / f"{os.getpid()}_{i}.npy")
+            np.save(paths[-1], plain.astype(np.int64) if i else plain)
+        return paths
+
+    def sample(self, row: Row) -> tuple[float, int]:
+        """Seconds per run, and over how many runs they were taken."""
+        call, seconds, runs = self.calls[row], self.seconds[row], 1
+        if seconds < LONG_RUN:
+            call.run()
+        while True:
+            runs = max(runs, math.ceil(MARGIN * SHORTEST_SAMPLE / seconds))
+            seconds = self.seconds[row] = timed(call, runs)
+            if seconds * runs >= SHORTEST_SAMPLE:
+                return seconds, runs
+
+    def drop(self, row: Row) -> None:
+        """Let go of a row."""
+        self.calls.pop(row, None)
+        gc.collect()
+
+
+def timed(call: Call, runs: int) -> float:
+    """Seconds per run."""
+    repeat = call.repeat or functools.partial(loop, call.run)
+    start = time.perf_counter()
+    repeat(runs)
+    return (time.perf_counter() - start) / runs
+
+
+def loop(run: Callable[[], object], runs: int) -> None:
+    """So many runs."""
+    for _ in range(runs):
+        run()

@@ -1,0 +1,143 @@
+"""One case: a one-node model, its inputs, one question, and the answers that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from onnx_maxpool.aliases import Array, Attributes
+from onnx_maxpool.comparison import first_difference, reference_evaluator
+from onnx_maxpool.conformance.brute_force import evaluate
+from onnx_maxpool.conformance.plans import RefusedError
+from onnx_maxpool.conformance.ways import REFUSED, WAYS, Way, rule_way
+from onnx_maxpool.models.model import finished
+from onnx_maxpool.registry import OperatorVersion
+
+Level = Literal["required", "implementation-defined"]
+"""`required`: the published texts, or every known implementation alike, settle the answer.
+
+`implementation-defined`: they leave it open, the rule is ours, and the case asks which named way a backend takes."""
+
+Outputs = tuple[Array, ...]
+
+OLDEST_OPSET_IN_USE = 11
+"""The opset of models with an operator of ai.onnx that is older: today's tools convert and check no opset 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One question to a backend."""
+
+    name: str
+    """Unique; starts with the operator and its version: `max_roi_pool_22_half`."""
+    question: str
+    """What is asked, in one sentence."""
+    version: OperatorVersion
+    rules: tuple[str, ...]
+    """The rules that settle the answer, the one that the case is about first."""
+    level: Level
+    attributes: Attributes
+    inputs: Mapping[str, Array]
+    outputs: tuple[str, ...]
+    """The names of the node's outputs."""
+    asks: tuple[str, ...] = ()
+    """The questions of `ways.WAYS` on which the answer turns."""
+    refuses: bool = False
+    """Whether the rule's answer is an error."""
+    control: Case | None = None
+    """Where an error is among the known answers: a valid case, alike but for that, which a backend must be able to run.
+
+    Otherwise a backend that refuses everything would give the answer.
+    """
+
+    @property
+    def operator(self) -> str:
+        """The operator's name."""
+        return self.version.name
+
+    @property
+    def required(self) -> bool:
+        """Whether another answer than the rule's is a failure."""
+        return self.level == "required"
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder in the corpus. A runner can leave out what is implementation-defined by the ending."""
+        return f"test_{self.name}" + ("" if self.required else "_ours")
+
+    @property
+    def cells(self) -> int:
+        """How many cells the inputs have."""
+        return sum(array.size for array in self.inputs.values())
+
+    def model(self) -> onnx.ModelProto:
+        """The model: one node, every dimension known, but for the outputs' where the rule refuses."""
+        outputs = self.control.expected if self.refuses and self.control is not None else self.expected
+        values = zip(self.outputs, outputs, strict=True)
+        return self._model([_value_info(name, y, None if self.refuses else y.shape) for name, y in values])
+
+    def _model(self, outputs: list[onnx.ValueInfoProto]) -> onnx.ModelProto:
+        domain, since = self.version.domain, self.version.since_version
+        attributes = dict(self.attributes)
+        node = helper.make_node(self.operator, list(self.inputs), list(self.outputs), domain=domain, **attributes)
+        inputs = [_value_info(name, x, x.shape) for name, x in self.inputs.items()]
+        graph = helper.make_graph([node], self.name, inputs, outputs)
+        return finished(graph, {domain: since if domain else max(since, OLDEST_OPSET_IN_USE)})
+
+    @cached_property
+    def expected(self) -> Outputs:
+        """The rule's outputs, from the reference. Raises OperatorError where the rule refuses."""
+        untyped = [helper.make_tensor_value_info(name, onnx.TensorProto.UNDEFINED, None) for name in self.outputs]
+        results = reference_evaluator(self._model(untyped)).run(None, dict(self.inputs))
+        return tuple(np.asarray(result) for result in results)
+
+    def brute_force(self, way: Way) -> Outputs | None:
+        """The outputs in a way, without the reference; None where it refuses."""
+        try:
+            inputs = list(self.inputs.values())
+            return evaluate(self.operator, inputs, self.attributes, way, outputs=len(self.outputs))
+        except RefusedError:
+            return None
+
+    @cached_property
+    def rule_ways(self) -> tuple[str, ...]:
+        """The names of the rule's own answers to what the case asks."""
+        return tuple(rule_way(question) for question in self.asks)
+
+    @cached_property
+    def other_ways(self) -> Mapping[str, Outputs | None]:
+        """The other named answers that show in this case, by name; None for an error."""
+        rule = None if self.refuses else self.expected
+        answers = {way: self.brute_force({question: way}) for question in self.asks for way in WAYS[question][1:]}
+        return {way: answer for way, answer in answers.items() if not same(rule, answer)}
+
+    @cached_property
+    def single_faults(self) -> Mapping[str, Outputs | None]:
+        """What a backend answers that is right but for one way, where that shows, by the way's name.
+
+        Empty where the rule refuses: brute force takes only what is valid.
+        """
+        if self.refuses:
+            return {}
+        ways = {way: question for question, names in WAYS.items() for way in names[1:] if way != REFUSED}
+        answers = {way: self.brute_force({question: way}) for way, question in ways.items()}
+        return {way: answer for way, answer in answers.items() if not same(self.expected, answer)}
+
+
+def same(expected: Outputs | None, obtained: Outputs | None) -> bool:
+    """Whether two answers are equal, in number, types, shapes and every cell (G3, G4, G6); None is an error."""
+    if expected is None or obtained is None:
+        return expected is obtained
+    return len(expected) == len(obtained) and all(
+        first_difference(a, b) is None for a, b in zip(expected, obtained, strict=True)
+    )
+
+
+def _value_info(name: str, array: Array, dims: Any) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), dims)

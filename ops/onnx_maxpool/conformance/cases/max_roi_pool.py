@@ -1,0 +1,30 @@
+"""The cases of ai.onnx MaxRoiPool, whose text says nothing on how the edges of bins are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import ml_dtypes
+
+from onnx_maxpool.conformance.case import Case
+from onnx_maxpool.conformance.cases.building import OURS, refusal
+from onnx_maxpool.conformance.cases.inputs import both
+from onnx_maxpool.conformance.cases.roi import shared_cases
+from onnx_maxpool.conformance.cases.roi_operator import RoiOperator
+from onnx_maxpool.registry import versions_of
+
+
+def cases() -> Iterator[Case]:
+    """Every question to both versions, as some backends have kernels for one of them alone."""
+    for version in versions_of("", "MaxRoiPool"):
+        roi = RoiOperator(version, "pooled_shape", lambda count: (count, 5), OURS, "M2")
+        yield from shared_cases(roi)
+        if "bfloat16" not in version.types["T"]:
+            control = roi.case("control", "", "M2", [[0, 0, 0, 3, 2]], both(3, 4))
+            yield refusal(
+                control,
+                "bfloat16",
+                "Is bfloat16 refused, which came with version 22?",
+                "M2",
+                inputs={name: array.astype(ml_dtypes.bfloat16) for name, array in control.inputs.items()},
+            )

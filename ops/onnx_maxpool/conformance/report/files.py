@@ -1,0 +1,70 @@
+"""Reports for programs: JSON and JUnit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import junitparser as untyped_junitparser
+
+from onnx_maxpool.conformance.judge import Outcome, Result
+from onnx_maxpool.conformance.runner import BackendRun
+
+junitparser: Any = untyped_junitparser  # its functions carry no types
+
+
+def json_report(runs: Sequence[BackendRun]) -> dict[str, Any]:
+    """Every result; `ways` are the known answers that a result equals."""
+    return {
+        "format": 1,
+        "backends": [
+            {
+                "name": run.backend,
+                "description": dict(run.description),
+                "conforms": run.conforms,
+                "results": [_entry(result) for result in run.results],
+            }
+            for run in runs
+        ],
+    }
+
+
+def _entry(result: Result) -> dict[str, Any]:
+    return {
+        "case": result.case.name,
+        "rules": list(result.case.rules),
+        "level": result.case.level,
+        "outcome": result.outcome.value,
+        "ours": result.ours,
+        "ways": list(result.ways),
+        "detail": result.detail,
+        "seconds": round(result.seconds, 4),
+    }
+
+
+def junit(runs: Sequence[BackendRun]) -> str:
+    """JUnit's XML: a suite per backend. Only required cases fail there, as only they decide."""
+    report = junitparser.JUnitXml(name="onnx-maxpool conformance")
+    for run in runs:
+        suite = junitparser.TestSuite(run.backend)
+        for name, value in run.description.items():
+            suite.add_property(name, value)
+        for result in run.results:
+            case = junitparser.TestCase(result.case.name, f"{run.backend}.{result.case.operator}", result.seconds)
+            case.result = _verdict(result)
+            suite.add_testcase(case)
+        report.add_testsuite(suite)
+    report.update_statistics()
+    text: bytes = report.tostring()
+    return text.decode()
+
+
+def _verdict(result: Result) -> list[Any]:
+    if result.outcome is Outcome.PASS:
+        return []
+    message = f"{', '.join(result.case.rules)}: {result.case.question} {result.detail}".strip()
+    if not result.case.required:
+        return [junitparser.Skipped(f"implementation-defined, {result.outcome.value}: {message}")]
+    if result.outcome is Outcome.FAIL:
+        return [junitparser.Failure(message, result.outcome.value)]
+    return [junitparser.Error(message, result.outcome.value)]

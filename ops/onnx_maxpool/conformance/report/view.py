@@ -1,0 +1,175 @@
+"""What the reports show, in the reports' order: no markup."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from onnx_maxpool.conformance.case import Case
+from onnx_maxpool.conformance.judge import Outcome, Result
+from onnx_maxpool.conformance.rules import RULES
+from onnx_maxpool.conformance.runner import BackendRun
+from onnx_maxpool.conformance.ways import WAYS
+
+WORST_FIRST = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.FAIL, Outcome.ERROR, Outcome.UNSUPPORTED, Outcome.PASS)
+STANDINGS = ("ours", "another way", "no named way", "not asked")
+"""How a result of an implementation-defined case stands to the rule's answer."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What came of several cases of one backend."""
+
+    counts: Counter[Outcome]
+    open_counts: Counter[str]
+    """Of the implementation-defined cases, by their `STANDINGS`."""
+
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> Tally:
+        """The tally of results."""
+        required = Counter(result.outcome for result in results if result.case.required)
+        standings = Counter(standing(result) for result in results if not result.case.required)
+        return cls(required, Counter({name: standings[name] for name in STANDINGS if standings[name]}))
+
+    @property
+    def required(self) -> int:
+        """How many required cases there are."""
+        return sum(self.counts.values())
+
+    @property
+    def passed(self) -> int:
+        """How many of them passed."""
+        return self.counts[Outcome.PASS]
+
+    @property
+    def worst(self) -> Outcome | None:
+        """The worst outcome of a required case; none where there is none."""
+        return next((outcome for outcome in WORST_FIRST if self.counts[outcome]), None)
+
+
+def standing(result: Result) -> str:
+    """One of `STANDINGS`, for a result of an implementation-defined case."""
+    if result.outcome is Outcome.PASS:
+        return "ours" if result.ours else "another way"
+    return "no named way" if result.outcome is Outcome.FAIL else "not asked"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the matrix: a rule, with a tally per backend."""
+
+    rule: str
+    text: str
+    tallies: tuple[Tally, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The matrix of one operator."""
+
+    operator: str
+    rows: tuple[Row, ...]
+
+
+def matrix(runs: Sequence[BackendRun]) -> list[Block]:
+    """Backends against rules, operator by operator; a case stands under the first rule that it cites."""
+    blocks = []
+    for operator in operators(runs):
+        rows = []
+        for rule in RULES:
+            chosen = [[r for r in of_operator(run, operator) if r.case.rules[0] == rule] for run in runs]
+            if any(chosen):
+                rows.append(Row(rule, RULES[rule].text, tuple(map(Tally.of, chosen))))
+        blocks.append(Block(operator, tuple(rows)))
+    return blocks
+
+
+def operators(runs: Sequence[BackendRun]) -> list[str]:
+    """The operators that were asked about."""
+    return list(dict.fromkeys(result.case.operator for run in runs for result in run.results))
+
+
+def of_operator(run: BackendRun, operator: str) -> list[Result]:
+    """One backend's results for an operator."""
+    return [result for result in run.results if result.case.operator == operator]
+
+
+@dataclass(frozen=True)
+class Trait:
+    """A backend's answer to one open question, as far as the cases show it."""
+
+    question: str
+    answers: tuple[str, ...]
+    """The ways that agree with every case that shows one; several where the cases do not tell them apart."""
+    case: Case
+    """The smallest case that shows it."""
+
+
+def fingerprint(run: BackendRun, operator: str) -> list[Trait]:
+    """Which way a backend takes in each question that the published texts leave open.
+
+    Where no single way explains all cases, `mixed` stands before the ways that were seen.
+    """
+    traits = []
+    results = [r for r in of_operator(run, operator) if not r.case.required and r.outcome is Outcome.PASS]
+    for question in WAYS:
+        # A case that turns on a second question too says nothing about the first where the second explains the answer.
+        first = [result for result in results if result.case.asks[:1] == (question,)]
+        asked = [result for result in first if result.ours or set(result.ways) & set(WAYS[question])]
+        if not asked:
+            continue
+        ways = [set(result.ways) & set(WAYS[question]) for result in asked]
+        common = tuple(way for way in WAYS[question] if all(consistent(way, result) for result in asked))
+        answers = common or ("mixed", *sorted(set().union(*ways)))
+        telling = [result.case for result in asked if not result.ours] or [result.case for result in asked]
+        traits.append(Trait(question, answers, min(telling, key=lambda case: case.cells)))
+    return traits
+
+
+def open_answers(runs: Sequence[BackendRun], operator: str) -> list[tuple[str, list[Trait | None]]]:
+    """Every question about an operator with each backend's answer, None where the backend showed none."""
+    prints = [{trait.question: trait for trait in fingerprint(run, operator)} for run in runs]
+    asked = [question for question in WAYS if any(question in traits for traits in prints)]
+    return [(question, [traits.get(question) for traits in prints]) for question in asked]
+
+
+def consistent(way: str, result: Result) -> bool:
+    """Whether a backend that takes `way` gives this result: the way's own answer, where that is not the rule's."""
+    return way in result.ways if way in result.case.other_ways else result.ours
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """One thing that a backend does otherwise than required, with the smallest case that shows it."""
+
+    result: Result
+    others: int
+    """How many more cases of the operator show it."""
+
+    @property
+    def what(self) -> str:
+        """What may have been done, or else what differs."""
+        if self.result.ways:
+            return "; or ".join(self.result.ways)
+        if self.result.case.refuses and self.result.obtained is not None:
+            return f"answers; the question was: {self.result.case.question}"
+        return self.result.detail
+
+
+def divergences(run: BackendRun) -> Iterator[Divergence]:
+    """What a backend does otherwise: one for each operator, rule and answer.
+
+    What it does not support is no answer. A crash or a hang answers no question, open or not.
+    """
+    found: dict[tuple[object, ...], list[Result]] = {}
+    for result in run.results:
+        if result.outcome in (Outcome.PASS, Outcome.UNSUPPORTED):
+            continue
+        if not result.case.required and result.outcome not in (Outcome.CRASH, Outcome.TIMEOUT):
+            continue
+        key = (result.case.operator, result.outcome, result.case.rules[0], result.ways)
+        found.setdefault(key, []).append(result)
+    for results in found.values():
+        smallest = min(results, key=lambda result: result.case.cells)
+        yield Divergence(smallest, len(results) - 1)
