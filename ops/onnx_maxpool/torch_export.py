@@ -54,13 +54,13 @@ def translation_table(target: Target = "custom") -> dict[Callable[..., Any], Tra
 
 
 def _adaptive_max_pool(rank: int, emit: Emit) -> Translation:
-    def adaptive_max_pool(self: Any, output_size: Sequence[Any]) -> tuple[Any, Any]:
+    def adaptive_max_pool(self: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
         from onnxscript import opset18 as op
 
         is_batched = len(self.shape) == rank + 2
         first = op.Constant(value_ints=[0])
         x = self if is_batched else _described(op.Unsqueeze(self, first), self)
-        y, indices = emit("AdaptiveMaxPool", 8, x, _integers(output_size))
+        y, indices = emit("AdaptiveMaxPool", 8, x, op.Constant(value_ints=list(output_size)))
         return (y, indices) if is_batched else (op.Squeeze(y, first), op.Squeeze(indices, first))
 
     return adaptive_max_pool
@@ -76,17 +76,6 @@ def _roi_pool(emit: Emit) -> Translation:
         return [y, onnx_ir.Value(name="torchvision_roi_pool_argmax")]
 
     return roi_pool
-
-
-def _integers(sizes: Sequence[Any]) -> Any:
-    """A list of integers, of which some are values of the graph, as one tensor."""
-    from onnxscript import opset18 as op
-
-    if all(isinstance(size, int) for size in sizes):
-        return op.Constant(value_ints=list(sizes))
-    one = op.Constant(value_ints=[1])
-    parts = [op.Constant(value_ints=[size]) if isinstance(size, int) else op.Reshape(size, one) for size in sizes]
-    return op.Concat(*parts, axis=0)
 
 
 def _described(batched: Any, single: Any) -> Any:
