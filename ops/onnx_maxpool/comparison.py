@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from onnx_maxpool.aliases import Array, BinEdges
 from onnx_maxpool.errors import element_type, shape
-from onnx_maxpool.model_nodes import canonical_domain
+from onnx_maxpool.model_nodes import canonical_domain, every_node
 from onnx_maxpool.ort_values import run
 from onnx_maxpool.reference import reference_ops
 
@@ -109,7 +109,7 @@ def reference_evaluator(
         for entry in part.opset_import:
             entry.domain = canonical_domain(entry.domain)
     for nodes in (whole.graph.node, *(function.node for function in whole.functions)):
-        for node in _every_node(nodes):
+        for node in every_node(nodes):
             node.domain = canonical_domain(node.domain)
     # Given a model, onnx's evaluator makes evaluators for its functions that do not know `new_ops`: made here instead.
     operators = reference_ops(bin_edges=bin_edges)
@@ -129,19 +129,10 @@ def _callees_first(functions: Iterable[onnx.FunctionProto]) -> list[onnx.Functio
         if key not in by_name or key in ordered:
             return
         function = by_name.pop(key)
-        for node in _every_node(function.node):
+        for node in every_node(function.node):
             add((node.domain, node.op_type))
         ordered[key] = function
 
     for key in list(by_name):
         add(key)
     return list(ordered.values())
-
-
-def _every_node(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    """The nodes and those of their subgraphs."""
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                yield from _every_node(graph.node)

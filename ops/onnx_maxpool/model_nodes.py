@@ -55,6 +55,14 @@ def subgraphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
             yield attribute.name, graph
 
 
+def every_node(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """The nodes and those of their subgraphs."""
+    for node in nodes:
+        yield node
+        for _, graph in subgraphs(node):
+            yield from every_node(graph.node)
+
+
 def _operator_node(node: onnx.NodeProto, place: str, opsets: dict[str, int]) -> OperatorNode | None:
     domain = canonical_domain(node.domain)
     if not versions_of(domain, node.op_type):

@@ -6,11 +6,11 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, shape_inference
+from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, shape_inference
 
 from onnx_maxpool.errors import OperatorError, listing
 from onnx_maxpool.model_check import check_model, node_attributes, outline, type_name
-from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, operator_nodes
+from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, every_node, operator_nodes, subgraphs
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE, index_type
 from onnx_maxpool.portable.functions import DOMAIN, functions
@@ -83,7 +83,7 @@ def _with_functions_inlined(model: ModelProto, chosen: Collection[str]) -> Model
     holding = {
         (function.domain, function.name)
         for function in model.functions
-        if any(_is_chosen(node, chosen) for node in _every_node(function.node))
+        if any(_is_chosen(node, chosen) for node in every_node(function.node))
     }
     if not holding:
         return model
@@ -93,11 +93,11 @@ def _with_functions_inlined(model: ModelProto, chosen: Collection[str]) -> Model
         holding |= {
             (function.domain, function.name)
             for function in model.functions
-            if any((node.domain, node.op_type) in holding for node in _every_node(function.node))
+            if any((node.domain, node.op_type) in holding for node in every_node(function.node))
         }
     inlined = inliner.inline_selected_functions(model, sorted(holding), exclude=False)
     for function in inlined.functions:
-        if any(_is_chosen(node, chosen) for node in _every_node(function.node)):
+        if any(_is_chosen(node, chosen) for node in every_node(function.node)):
             raise OperatorError(
                 f"to_portable: function {function.domain}::{function.name} cannot be inlined, "
                 "expected one that imports the model's opsets"
@@ -109,32 +109,18 @@ def _is_chosen(node: NodeProto, chosen: Collection[str]) -> bool:
     return node.op_type in chosen and bool(versions_of(node.domain, node.op_type))
 
 
-def _every_node(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """The nodes and those of their subgraphs."""
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            for graph in _graphs(attribute):
-                yield from _every_node(graph.node)
-
-
-def _graphs(attribute: AttributeProto) -> list[GraphProto]:
-    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
-
-
 def _names(graph: GraphProto) -> set[str]:
     """Every name that stands in a graph."""
     names = {value.name for value in (*graph.input, *graph.output, *graph.initializer)}
     for node in graph.node:
         names |= {node.name, *node.input, *node.output}
-        for attribute in node.attribute:
-            for subgraph in _graphs(attribute):
-                names |= _names(subgraph)
+        for _, subgraph in subgraphs(node):
+            names |= _names(subgraph)
     return names
 
 
 def _domains(nodes: Iterable[NodeProto]) -> set[str]:
-    return {canonical_domain(node.domain) for node in _every_node(nodes)}
+    return {canonical_domain(node.domain) for node in every_node(nodes)}
 
 
 def _inferred(model: ModelProto) -> ModelProto:
@@ -170,13 +156,12 @@ class _Rewriter:
             if _is_chosen(node, self.chosen):
                 yield from self.replacement(node, types, place)
                 continue
-            for attribute in node.attribute:
-                for subgraph in _graphs(attribute):
-                    nodes = list(
-                        self.rewritten(subgraph, types, f"{place}, '{node.name or node.op_type}' {attribute.name}")
-                    )
-                    del subgraph.node[:]
-                    subgraph.node.extend(nodes)
+            for attribute, subgraph in subgraphs(node):
+                inner_place = f"{place}, '{node.name or node.op_type}' {attribute}"
+                # A copy: what is cleared may not be read again.
+                kept = GraphProto(node=self.rewritten(subgraph, types, inner_place))
+                subgraph.ClearField("node")
+                subgraph.node.extend(kept.node)
             yield node
 
     def replacement(self, node: NodeProto, types: Types, place: str) -> Iterator[NodeProto]:

@@ -11,13 +11,16 @@ MaxRoiPool <pooled_shape, spatial_scale: float = 1.0> (X, rois) => (Y)
 ROI_POOLING = """
 RoiPooling <pooled_size, spatial_scale: float = 1.0> (X, rois) => (Y)
 {
-    # D1: R is the third dimension.
-    axis = Constant <value_ints = [2]> ()
-    columns = Constant <value_ints = [5]> ()
+    # D1: the first two dimensions are 1.
+    leading = Constant <value_ints = [0, 1]> ()
+    one = Constant <value_ints = [1]> ()
     shape = Shape(rois)
-    count = Gather(shape, axis)
-    table_shape = Concat <axis = 0> (count, columns)
-    table = Reshape(rois, table_shape)
+    leads = Gather(shape, leading)
+    are_one = Equal(leads, one)
+    are_not_one = Not(are_one)
+    rois_begin_with_two_dimensions_of_1 = portable.Require(are_not_one)
+    tables = Gather(rois, rois_begin_with_two_dimensions_of_1)
+    table = Gather(tables, rois_begin_with_two_dimensions_of_1)
     Y = portable.RoiMax <pooled = @pooled_size, spatial_scale = @spatial_scale> (X, table)
 }"""
 
