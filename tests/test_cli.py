@@ -11,6 +11,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from onnx import numpy_helper
 
@@ -202,3 +203,26 @@ def test_a_missing_cli_extra_is_one_line(tmp_path: Path) -> None:
     )
     assert ended.returncode == 1
     assert ended.stderr == 'onnx-maxpool needs typer: pip install "onnx-maxpool[cli]"\n'
+
+
+@pytest.mark.parametrize("name", ["roi_in_function", "fast_rcnn_head"])
+def test_convert_writes_a_model_for_any_runtime(command: Commands, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "converted" / "portable.onnx"
+    out.parent.mkdir()
+    for _ in range(2):  # over what is there, too
+        code, text, err = command("convert", command.model(name), out, "--to", "portable")
+        assert (code, err) == (0, "")
+        assert text.startswith(f"wrote {out}: ")
+    inputs = MODELS[name].inputs()
+    stock = ort.InferenceSession(str(out), providers=["CPUExecutionProvider"])
+    ours = onnx_maxpool.load(tmp_path / f"{name}.onnx")
+    for actual, expected in zip(stock.run(None, inputs), ours.run(None, inputs), strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
+def test_convert_only_some_operators(command: Commands, tmp_path: Path) -> None:
+    model = command.model("roi_in_if")
+    _, text, _ = command("convert", model, tmp_path / "same.onnx", "--only", "AdaptiveMaxPool")
+    assert text == f"wrote {tmp_path / 'same.onnx'}: 0 operators replaced\n"
+    refused = refusal(command("convert", model, tmp_path / "none.onnx", "--only", "Max"))
+    assert refused.startswith("to_portable: operator Max, expected MaxRoiPool, ")

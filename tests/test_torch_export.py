@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -149,3 +151,11 @@ def test_a_roi_head(target: Target, torchvision_schema: None) -> None:
 def test_an_unknown_target_is_refused() -> None:
     with pytest.raises(OperatorError, match='target is "native", expected custom or portable'):
         translation_table("native")  # type: ignore[arg-type]
+
+
+def test_the_readmes_snippet_for_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (snippet,) = re.findall(r"```py\n(.*?)```", (Path(__file__).parent.parent / "README.md").read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(snippet, "README.md", "exec"), {})
+    session = ort.InferenceSession("pool.onnx", providers=["CPUExecutionProvider"])
+    assert [output.shape for output in session.get_outputs()] == [[1, 3, 7, 5]] * 2
