@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
-from onnxruntime_extensions import PyCustomOpDef, onnx_op
 
 from onnx_maxpool.aliases import Array, Attributes
 from onnx_maxpool.errors import OperatorError, element_type
@@ -97,6 +96,12 @@ def declare() -> None:
 @functools.cache
 def _declare_once() -> None:
     """Once, for a second time would be another set of operators with the same names."""
+    # Imported where it is needed, as it imports torch wherever that is installed.
+    from onnxruntime_extensions import PyCustomOpDef, onnx_op
+
+    def number(name: str) -> int:
+        return int(getattr(PyCustomOpDef, f"dt_{name}"))
+
     for newest in newest_versions():
         rows = versions_of(newest.domain, newest.name)
         variables = operator(newest.name).inputs.values()
@@ -107,14 +112,10 @@ def _declare_once() -> None:
                 outputs = [types["T"], *([index_type] if index_type else []), "uint8"]
                 onnx_op(
                     op_type=f"{DOMAIN}::{type_name(newest.name, index_type)}",
-                    inputs=[_number(types[variable]) for variable in variables],
-                    outputs=[_number(name) for name in outputs],
+                    inputs=[number(types[variable]) for variable in variables],
+                    outputs=[number(name) for name in outputs],
                     attrs={"call": PyCustomOpDef.dt_string},
                 )(functools.partial(_answer, np.dtype(index_type) if index_type else None))
-
-
-def _number(name: str) -> int:
-    return int(getattr(PyCustomOpDef, f"dt_{name}"))
 
 
 def _answer(index_type: np.dtype[Any] | None, *inputs: Array, call: str) -> tuple[_Exact, ...]:

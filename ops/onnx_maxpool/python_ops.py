@@ -9,7 +9,6 @@ from dataclasses import asdict
 import onnx
 import onnxruntime as ort
 from onnx import helper, inliner
-from onnxruntime_extensions import get_library_path
 
 from onnx_maxpool.aliases import BinEdges
 from onnx_maxpool.errors import OperatorError
@@ -39,6 +38,8 @@ def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEd
     register(session_options, bin_edges=bin_edges)
     if config_entry(session_options, REGISTERED_ENTRY) is not None:
         return
+    from onnxruntime_extensions import get_library_path  # it imports torch wherever that is installed
+
     declare()
     session_options.register_custom_ops_library(get_library_path())
     session_options.add_session_config_entry(REGISTERED_ENTRY, "yes")
