@@ -5,8 +5,9 @@ from __future__ import annotations
 import onnx
 import onnxruntime as ort
 
-from onnx_maxpool import load, run
+from onnx_maxpool import load
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
+from onnx_maxpool.conformance.backends.ort import in_session
 
 
 class Native(Adapter):
@@ -18,8 +19,7 @@ class Native(Adapter):
         options = ort.SessionOptions()
         options.log_severity_level = 4
         session = load(model, options)
-        names = [value.name for value in session.get_inputs()]
-        return lambda inputs: run(session, dict(zip(names, inputs, strict=True)))
+        return in_session(session)
 
     @classmethod
     def describe(cls) -> dict[str, str]:

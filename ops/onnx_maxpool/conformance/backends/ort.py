@@ -19,6 +19,12 @@ LACKING = (
 """How ONNX Runtime says that it has no such operator, or none of the version and type."""
 
 
+def in_session(session: ort.InferenceSession) -> Run:
+    """The function that runs a session on inputs in the model's order."""
+    names = [value.name for value in session.get_inputs()]
+    return lambda inputs: run(session, dict(zip(names, inputs, strict=True)))
+
+
 class OnnxRuntime(Adapter):
     """A session on the CPU provider, without our library."""
 
@@ -33,8 +39,7 @@ class OnnxRuntime(Adapter):
             if any(words in str(error) for words in LACKING):
                 raise UnsupportedError(str(error)) from error
             raise
-        names = [value.name for value in session.get_inputs()]
-        return lambda inputs: run(session, dict(zip(names, inputs, strict=True)))
+        return in_session(session)
 
     @classmethod
     def describe(cls) -> dict[str, str]:

@@ -6,8 +6,9 @@ import onnx
 import onnxruntime as ort
 import onnxruntime_extensions
 
-from onnx_maxpool import load, run
+from onnx_maxpool import load
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
+from onnx_maxpool.conformance.backends.ort import in_session
 
 
 class Python(Adapter):
@@ -19,8 +20,7 @@ class Python(Adapter):
         options = ort.SessionOptions()
         options.log_severity_level = 4
         session = load(model, options, implementation="python")
-        names = [value.name for value in session.get_inputs()]
-        return lambda inputs: run(session, dict(zip(names, inputs, strict=True)))
+        return in_session(session)
 
     @classmethod
     def describe(cls) -> dict[str, str]:
