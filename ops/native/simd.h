@@ -56,6 +56,10 @@ template <>
 struct IntegerOf<4> {
   using type = int32_t;
 };
+template <>
+struct IntegerOf<8> {
+  using type = int64_t;
+};
 
 // As many keys of another width. Widths change by a factor of two at a time: the compiler has no vector code for more.
 template <class To, class From, int lanes>
@@ -139,18 +143,68 @@ struct Shuffle<Key, lanes, Sequence<i...>> {
   static inline V odd(V a, V b) { return __builtin_shufflevector(a, b, (2 * i + 1)...); }
 };
 
-// Transposes a square of vectors in place: lane j of vector i changes places with lane i of vector j. Each of the
-// log2(lanes) rounds interleaves the vectors of the upper half with those of the lower.
+// Interleaves keys of `bytes` each within 128-bit lanes, which takes one cheap instruction: of every pair of lanes the
+// lower halves, a0 b0 a1 b1 ..., or the upper ones.
+template <class V, int bytes>
+struct LaneInterleave {
+  using Key = typename IntegerOf<bytes>::type;
+  static constexpr int kLanes = sizeof(V) / bytes, kPerLane = 16 / bytes;
+  template <int half, int... i>
+  static inline V of(V a, V b, Sequence<i...>) {
+    using W = Vector<Key, sizeof(V)>;
+    return reinterpret_cast<V>(__builtin_shufflevector(
+        reinterpret_cast<W>(a), reinterpret_cast<W>(b),
+        (i / kPerLane * kPerLane + half * kPerLane / 2 + i % kPerLane / 2 + i % 2 * kLanes)...));
+  }
+  static inline V low(V a, V b) { return of<0>(a, b, typename MakeSequence<kLanes>::type{}); }
+  static inline V high(V a, V b) { return of<1>(a, b, typename MakeSequence<kLanes>::type{}); }
+};
+
+// Of two vectors of 128-bit lanes every other lane: a0 a2 ... b0 b2 ..., or a1 a3 ... b1 b3 .... After as many rounds
+// of it as there are doublings of lanes in a vector, as many vectors are transposed by lanes.
+template <class V>
+struct LaneSplit {
+  static constexpr int kWords = sizeof(V) / 8;
+  template <int odd, int... i>
+  static inline V of(V a, V b, Sequence<i...>) {
+    using W = Vector<int64_t, sizeof(V)>;
+    return reinterpret_cast<V>(
+        __builtin_shufflevector(reinterpret_cast<W>(a), reinterpret_cast<W>(b), (i / 2 * 4 + i % 2 + odd * 2)...));
+  }
+  static inline V even(V a, V b) { return of<0>(a, b, typename MakeSequence<kWords>::type{}); }
+  static inline V odd(V a, V b) { return of<1>(a, b, typename MakeSequence<kWords>::type{}); }
+};
+
+// Transposes a square of vectors in place: lane j of vector i changes places with lane i of vector j. First in 128-bit
+// lanes, whose keys are interleaved in rounds, each with the vectors of the group's other half; then the lanes.
 template <class Key, int lanes>
 inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
   using V = Vector<Key, lanes * sizeof(Key)>;
+  constexpr int kGroup = 16 / sizeof(Key), kGroups = lanes / kGroup;
   V other[lanes];
   V *from = v, *to = other;
-#pragma GCC unroll 8
-  for (int n = 1; n < lanes; n *= 2) {
+#pragma GCC unroll 4
+  for (int n = 1; n < kGroup; n *= 2) {
+#pragma GCC unroll 32
     for (int i = 0; i < lanes / 2; ++i) {
-      to[2 * i] = Shuffle<Key, lanes>::low(from[i], from[i + lanes / 2]);
-      to[2 * i + 1] = Shuffle<Key, lanes>::high(from[i], from[i + lanes / 2]);
+      const int first = i / (kGroup / 2) * kGroup, at = i % (kGroup / 2);
+      const V a = from[first + at], b = from[first + at + kGroup / 2];
+      to[first + 2 * at] = LaneInterleave<V, sizeof(Key)>::low(a, b);
+      to[first + 2 * at + 1] = LaneInterleave<V, sizeof(Key)>::high(a, b);
+    }
+    V* swap = from;
+    from = to;
+    to = swap;
+  }
+  // Vector i of group g has in its lane l the keys for column l * kGroup + i: those of the groups belong together.
+#pragma GCC unroll 4
+  for (int n = 1; n < kGroups; n *= 2) {
+#pragma GCC unroll 32
+    for (int i = 0; i < lanes / 2; ++i) {
+      const int g = i / kGroup, at = i % kGroup;
+      const V a = from[2 * g * kGroup + at], b = from[(2 * g + 1) * kGroup + at];
+      to[g * kGroup + at] = LaneSplit<V>::even(a, b);
+      to[(g + kGroups / 2) * kGroup + at] = LaneSplit<V>::odd(a, b);
     }
     V* swap = from;
     from = to;

@@ -71,7 +71,7 @@ const Kernels& kernels() {
 }
 
 size_t streaming_threshold() {
-  static const size_t bytes = last_level_cache() / 2;
+  static const size_t bytes = last_level_cache() / 8;
   return bytes;
 }
 

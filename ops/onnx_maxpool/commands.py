@@ -187,16 +187,15 @@ def bench(
     That is ONNX Runtime itself, OpenVINO, torch, PaddlePaddle and MNN. Outputs are compared before anything is timed;
     the exit code is 1 if any differs that should not.
     """
-    from onnx_maxpool.benchmark.command import Choice, write_json
+    from onnx_maxpool.benchmark.command import Choice
     from onnx_maxpool.benchmark.command import bench as run_benchmark
 
     if plot is not None and not find_spec("matplotlib"):
         raise InputError('--plot needs matplotlib: pip install "onnx-maxpool[bench]"')
     choice = Choice(tuple(rows or ()), quick, tuple(threads or ()), samples, tuple(peers or ()))
     console = Console(highlight=False)
-    results = run_benchmark(choice, console, Console(stderr=True))
+    results = run_benchmark(choice, console, Console(stderr=True), as_json)
     if as_json is not None:
-        write_json(results, as_json)
         console.print(f"wrote {as_json}", markup=False, soft_wrap=True)
     if plot is not None:
         from onnx_maxpool.benchmark.plot import write_plots

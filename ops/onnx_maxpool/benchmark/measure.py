@@ -61,16 +61,20 @@ class Runtimes:
 
     results: Results
     """Gets the versions, and the reasons of those that are absent."""
-    running: dict[tuple[str, int], Runtime] = field(default_factory=dict)
+    running: dict[tuple[str, int, str], Runtime] = field(default_factory=dict)
 
-    def get(self, name: str, threads: int) -> Runtime:
-        """The process of a peer on so many threads; raises RefusalError where its runtime is not installed."""
+    def get(self, name: str, threads: int, type_: str = "") -> Runtime:
+        """The process of a peer on so many threads; raises RefusalError where its runtime is not installed.
+
+        A row that is timed beside itself in another element type has a process for either: the threads of a session
+        go on spinning for a while, and would do so in the other's time.
+        """
         if name in self.results.absent:
             raise RefusalError(self.results.absent[name])
-        found = self.running.get((name, threads))
+        found = self.running.get((name, threads, type_))
         if found is None or not found.alive:
             try:
-                found = self.running[name, threads] = Runtime(name, threads)
+                found = self.running[name, threads, type_] = Runtime(name, threads)
             except RefusalError as refusal:
                 self.results.absent[name] = str(refusal)
                 raise
@@ -83,14 +87,17 @@ class Runtimes:
             runtime.close()
 
 
-def measure(results: Results, rows: Sequence[Row], tell: Callable[[str], None]) -> None:
-    """Time every row as `results.settings` say; `tell` hears of each before it begins."""
+def measure(
+    results: Results, rows: Sequence[Row], tell: Callable[[str], None], timed: Callable[[RowResult], None]
+) -> None:
+    """Time every row as `results.settings` say; `tell` hears of each before it begins, `timed` what was found."""
     for threads in results.settings["threads"]:
         runtimes = Runtimes(results)
         try:
             for row in rows:
                 tell(f"{row.name}, {count_of(threads, 'thread')}")
                 results.rows.append(measure_row(runtimes, row, threads))
+                timed(results.rows[-1])
         finally:
             runtimes.close()
 
@@ -105,10 +112,11 @@ def measure_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
     samples = runtimes.results.settings["samples"]
     entered: list[Contestant] = []
 
-    def enter(name: str, threads: int = threads, row: Row = row) -> Entry:
+    def enter(name: str, threads: int = threads, type_: str = "") -> Entry:
         entry = Entry()
+        row = replace(result.row, type=type_ or result.row.type)
         try:
-            runtime = runtimes.get(name, threads)
+            runtime = runtimes.get(name, threads, type_)
             seconds = runtime.ask("prepare", row)
             entered.append(Contestant(runtime, row, entry, wanted=max(1, min(samples, int(PATIENCE / seconds)))))
         except RefusalError as refusal:
@@ -126,7 +134,7 @@ def measure_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
         if threads > 1:
             result.ours["1 thread"] = enter(OURS, threads=1)
         if row.type in NARROW_TYPES:
-            result.ours["float"] = enter(OURS, row=replace(row, type="float"))
+            result.ours["float"] = enter(OURS, type_="float")
         take_turns(entered, samples)
     finally:
         for contestant in entered:

@@ -73,6 +73,13 @@ def cells(result: RowResult, names: Iterable[str], variants: Iterable[str]) -> I
         yield factor(relative(result.ours.get(variant), ours))
 
 
+def row_line(result: RowResult) -> str:
+    """A row as one line of text, for a log."""
+    peer = result.fastest_peer
+    against = f", {factor(result.ratio(peer, OURS))} as fast as {peer}" if peer and OURS in result.medians else ""
+    return f"{result.place}: {entry_cell(result.entries[OURS])} ms{against}"
+
+
 def relative(entry: Entry | None, ours: Entry) -> float | None:
     """How many times as long an entry took as ours, if both were timed."""
     if entry is None or entry.timing is None or ours.timing is None:
