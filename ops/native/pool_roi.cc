@@ -195,7 +195,10 @@ class RoiPool {
   void pack(const Key* from, int64_t count, V* to) const {
     for (int64_t i = 0; i < count; i += kLanes) {
       V square[kLanes];
-      for (int c = 0; c < kLanes; ++c) square[c] = order_.to_key(c < channels_ ? row(from + c * area_ + i) : V{});
+      for (int c = 0; c < kLanes; ++c) {
+        prefetch(from + c * area_ + i, -job_.width);  // tables are filled upwards
+        square[c] = order_.to_key(c < channels_ ? row(from + c * area_ + i) : V{});
+      }
       transpose<Key, kLanes>(square);
       const int64_t left = count - i < kLanes ? count - i : kLanes;
       for (int64_t j = 0; j < left; ++j) to[i + j] = square[j];

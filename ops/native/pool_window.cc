@@ -38,7 +38,7 @@ struct OrderFor<Element, true> {
 template <class Element, class Lane, bool indexed, bool sliding>
 class WindowPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  static constexpr int kRowsAtOnce = 4;  // streams of memory that are read side by side
+  static constexpr int kRowsAtOnce = 4;  // read side by side, while the next ones are fetched
   static constexpr int64_t kCellsPerUnit = int64_t{1} << 16;
   static constexpr int kArrays = indexed ? 2 : 1;  // of a line
   static constexpr Lane kLowest = static_cast<Lane>(Lane{1} << (8 * sizeof(Lane) - 1));
@@ -246,6 +246,7 @@ class WindowPool {
     for (int i = 0; i < count; ++i) rows[i] = plane + offsets[i];
     int64_t x = 0;
     for (; x + kLanes <= width_; x += kLanes) {
+      for (int i = 0; i < count; ++i) prefetch(rows[i] + x, kRowsAtOnce * width_);
       add_cells<count>(offsets, first, x, before, [&](int i) { return keys_at(rows[i] + x); });
     }
     if (x < width_) add_cells<count>(offsets, first, x, before, [&](int i) { return keys_at_end(rows[i] + x); });

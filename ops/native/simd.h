@@ -41,6 +41,14 @@ inline void store(Key* to, V v) {
   *reinterpret_cast<typename VectorOf<Key, sizeof(V)>::unaligned*>(to) = v;
 }
 
+// Has the line that `apart` elements lie from here brought into the cache; it may be no element's. Processors foresee
+// the next line of a stream, but neither the next row of one that was cut nor as many streams as are read here.
+template <class Key>
+inline void prefetch(const Key* from, int64_t apart) {
+  __builtin_prefetch(
+      reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(apart) * sizeof(Key)));
+}
+
 template <class V>
 inline V max(V a, V b) {
   return a > b ? a : b;
