@@ -234,7 +234,7 @@ def run_command(*arguments: str | Path) -> int:
 
 def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--quick", "--rows", "8 ROIs", "--peer", "onnx runtime", "--samples", "2"]
-    files = ["--json", tmp_path / "out.json", "--plot", tmp_path / "plots"]
+    files = ["--json", tmp_path / "out.json", "--plot", tmp_path / "plots", "--markdown", tmp_path / "out.md"]
     assert run_command(*arguments, "--threads", "2", "--threads", "1", *files) == 0
     out = capsys.readouterr().out
     assert "MaxRoiPool, 2 threads" in out
@@ -242,6 +242,11 @@ def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert {path.name for path in (tmp_path / "plots").iterdir()} == {
         *("max_roi_pool_1.png", "max_roi_pool_2.png", "growth.png")
     }
+
+    page = (tmp_path / "out.md").read_text()
+    assert "![growth](plots/growth.png)" in page
+    assert "| case | type | onnx-maxpool | ONNX Runtime | fastest peer / ours |" in page
+    assert page.count("| 3x64x64, 8 ROIs to 2x2 | float |") == 2
 
     found = json.loads((tmp_path / "out.json").read_text())
     assert found.keys() == {"format", "machine", "settings", "versions", "absent", "rows", "overheads"}

@@ -181,6 +181,9 @@ def bench(
     ] = None,
     as_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write everything measured.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures of it.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write its tables, and links to the pictures of --plot.")
+    ] = None,
 ) -> None:
     """Time our operators in ONNX Runtime against whatever else is installed that computes the same.
 
@@ -197,11 +200,17 @@ def bench(
     results = run_benchmark(choice, console, Console(stderr=True), as_json)
     if as_json is not None:
         console.print(f"wrote {as_json}", markup=False, soft_wrap=True)
+    pictures: list[Path] = []
     if plot is not None:
         from onnx_maxpool.benchmark.plot import write_plots
 
-        for path in write_plots(results, plot):
-            console.print(f"wrote {path}", markup=False, soft_wrap=True)
+        pictures = write_plots(results, plot)
+    if markdown is not None:
+        from onnx_maxpool.benchmark.markdown import write_page
+
+        write_page(results, markdown, pictures)
+    for path in (*pictures, *([markdown] if markdown is not None else [])):
+        console.print(f"wrote {path}", markup=False, soft_wrap=True)
     if results.failures:
         raise typer.Exit(1)
 

@@ -15,6 +15,8 @@ from onnx_maxpool.benchmark.rows import count_of
 from onnx_maxpool.benchmark.statistics import Timing
 
 NOTHING = "-"
+TEXT_COLUMNS = 2
+"""The first of a row's columns; the others are numbers."""
 VARIANTS = ("1 thread", "float")
 """Ways in which ours is timed again beside a row."""
 
@@ -26,9 +28,7 @@ def report(results: Results) -> Group:
 
 def parts(results: Results) -> Iterator[RenderableType]:
     """The tables with their notes."""
-    machine = results.machine
-    yield Text(f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['system']}, Python {machine['python']}")
-    yield Text(", ".join(f"{name} {version}" for name, version in sorted(results.versions.items())))
+    yield from (Text(line) for line in place(results))
     yield ""
     for title, rows in groupby(results.rows, key=table_title):
         yield row_table(title, list(rows))
@@ -39,6 +39,13 @@ def parts(results: Results) -> Iterator[RenderableType]:
     yield from notes(results)
 
 
+def place(results: Results) -> Iterator[str]:
+    """The machine, and the versions of what ran."""
+    machine = results.machine
+    yield f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['system']}, Python {machine['python']}"
+    yield ", ".join(f"{name} {version}" for name, version in sorted(results.versions.items()))
+
+
 def table_title(result: RowResult) -> str:
     """Of the table in which a row stands."""
     growth = f" over {result.row.curve}" if result.row.curve else ""
@@ -47,16 +54,23 @@ def table_title(result: RowResult) -> str:
 
 def row_table(title: str, rows: list[RowResult]) -> Table:
     """A line per row."""
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    header, *lines = row_lines(rows)
+    for i, column in enumerate(header):
+        table.add_column(column, justify="left" if i < TEXT_COLUMNS else "right")
+    for line in lines:
+        table.add_row(*map(Text, line))
+    return table
+
+
+def row_lines(rows: list[RowResult]) -> Iterator[list[str]]:
+    """The cells of the header, then of each row: with a column for every peer that was timed."""
     names = [name for name in PEERS if any(name in result.medians for result in rows)]
     variants = [variant for variant in VARIANTS if any(variant in result.ours for result in rows)]
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
-    table.add_column("case")
-    table.add_column("type")
-    for column in (OURS, *names, "fastest peer / ours", "ours / limit", *(f"{name} / ours" for name in variants)):
-        table.add_column(column, justify="right")
+    ratios = ("fastest peer / ours", "ours / limit", *(f"{name} / ours" for name in variants))
+    yield ["case", "type", OURS, *names, *ratios]
     for result in rows:
-        table.add_row(*(Text(cell) for cell in cells(result, names, variants)))
-    return table
+        yield list(cells(result, names, variants))
 
 
 def cells(result: RowResult, names: Iterable[str], variants: Iterable[str]) -> Iterator[str]:
@@ -112,14 +126,21 @@ def digits(value: float) -> str:
 def overhead_table(overheads: Iterable[Overhead]) -> Table:
     """Import and sessions."""
     table = Table(box=None, pad_edge=False, title="Overheads", title_justify="left", title_style="bold")
-    table.add_column("what", overflow="fold")
-    for column in ("cost, ms", "with, ms", "without, ms"):
+    (what, *columns), *lines = overhead_lines(overheads)
+    table.add_column(what, overflow="fold")
+    for column in columns:
         table.add_column(column, justify="right")
+    for line in lines:
+        table.add_row(*map(Text, line))
+    return table
+
+
+def overhead_lines(overheads: Iterable[Overhead]) -> Iterator[list[str]]:
+    """The cells of the header, then of each overhead."""
+    yield ["what", "cost, ms", "with, ms", "without, ms"]
     for overhead in overheads:
         without = timing_cell(overhead.without) if overhead.without else NOTHING
-        row = (overhead.what, f"{overhead.cost * 1e3:.2f}", timing_cell(overhead.with_us), without)
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+        yield [overhead.what, f"{overhead.cost * 1e3:.2f}", timing_cell(overhead.with_us), without]
 
 
 def notes(results: Results) -> Iterator[Text]:
