@@ -107,7 +107,7 @@ class Operator:
         attributes: dict[str, Any] = {}
         for name, attribute in known.items():
             if attribute.required and name not in given:
-                raise OperatorError(f"{version.title}: the required attribute {name} is missing")
+                raise OperatorError(f"{version.name}: the required attribute {name} is missing")
             attributes[name] = given[name] if name in given else attribute.value(attributes)
         self.check_attributes(attributes)
         spellings = [INDEX_SPELLINGS[name] for name in version.index_types]
