@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from onnx_maxpool.errors import ModelError, OperatorError
+from onnx_maxpool.errors import ModelError, OperatorError, printable
 from onnx_maxpool.inspection import short_reason
 from onnx_maxpool.model_inputs import InputError
 
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         message = error.format_message()
     except REFUSALS as error:
         message = short_reason(str(error)) if isinstance(error, ORT_ERRORS) else str(error)
-    Console(stderr=True).print(Text(message, style="red"), soft_wrap=True)
+    Console(stderr=True).print(Text(printable(message), style="red"), soft_wrap=True)
     sys.exit(1)
 
 

@@ -49,3 +49,8 @@ def listing(words: Iterable[str]) -> str:
     """`a, b or c`."""
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def printable(text: str) -> str:
+    """`text` with whatever a terminal might obey, such as escape sequences, in escapes of its own; newlines stay."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
