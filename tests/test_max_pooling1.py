@@ -23,7 +23,6 @@ from pool_cases import (
     version_of,
 )
 
-from onnx_maxpool import OperatorError
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import versions_of
 
@@ -156,17 +155,6 @@ def test_nan_is_no_warning() -> None:
         warnings.simplefilter("error")
         for with_index in (False, True):
             reference(model(NAME, 2, {"X": x}, with_index=with_index, window_size=[2, 2]), {"X": x})
-
-
-def test_more_cells_than_indices() -> None:
-    """P5. One cell that stands for all of a large input; the native library would need it whole."""
-    large = np.broadcast_to(np.int8(0), (2, 2**15, 2**8, 2**8 + 1))
-    definition, version = operator(NAME), version_of(NAME, 5)
-    with pytest.raises(OperatorError) as refused:
-        definition.run(version, large, with_index=True, window_size=[256, 257])
-    assert str(refused.value) == (
-        "MaxPooling1: X has shape [2,32768,256,257], expected at most 4294967296 cells, as many as u32 indices number"
-    )
 
 
 def test_indices_beyond_32_bits() -> None:

@@ -47,12 +47,13 @@ def check_node(found: OperatorNode, types: dict[str, str]) -> None:
         raise OperatorError(f"{node.op_type}: opset is {found.opset}, expected {oldest} or newer")
     schema = defs.get_schema(version.name, version.since_version, version.domain)
     for what, count, least, most in (
-        ("inputs", len(node.input), schema.min_input, schema.max_input),
-        ("outputs", len(node.output), schema.min_output, schema.max_output),
+        ("input", len(node.input), schema.min_input, schema.max_input),
+        ("output", len(node.output), schema.min_output, schema.max_output),
     ):
         if not least <= count <= most:
             required = str(least) if least == most else f"{least} to {most}"
-            raise OperatorError(f"{version.title}: the node has {count} {what}, expected {required}")
+            found_count = f"{count} {what}{'s' * (count != 1)}"
+            raise OperatorError(f"{version.title}: the node has {found_count}, expected {required}")
     definition = operator(version.name)
     given = {name: types[value] for name, value in zip(definition.inputs, node.input, strict=False) if value in types}
     definition.check_types(version, given)

@@ -98,9 +98,7 @@ def _infer(context: Any, version: OperatorVersion, definition: Operator, schema:
     if not any(attribute.ref_attr_name for attribute in found.values()):  # of a function that nobody calls here
         try:
             if len(types) < len(definition.inputs):
-                raise OperatorError(
-                    f"{version.title}: the node has {len(types)} inputs, expected {len(definition.inputs)}"
-                )
+                raise OperatorError(f"{version.title}: {len(types)} of {len(definition.inputs)} inputs are there")
             for name, attribute in found.items():
                 check_kind(version, attribute, definition.attributes_of(version)[name].kind)
             attributes = definition.complete(version, {name: attribute_value(value) for name, value in found.items()})
