@@ -90,7 +90,7 @@ def test_python(bad: BadInput, feeds: dict[str, Array]) -> None:
 
 @through("unchecked")
 def test_unchecked(bad: BadInput) -> None:
-    """The native library by itself, as from other languages: what our own check does not see, making the kernel does."""
+    """The native library by itself, as from other languages: it refuses to make the kernel."""
     with pytest.raises(ort_errors.RuntimeException) as from_library:
         onnx_maxpool.load(model_of(bad), check=False)
     assert str(from_library.value).endswith(bad.said)
