@@ -131,6 +131,7 @@ def damaged() -> list[bytes]:
     rng = np.random.default_rng(1)
     models = [MODELS[name].builder().SerializeToString() for name in ("max_pooling1_5_float", "roi_in_function")]
     changed = []
+    models.append(MODELS["adaptive_max_pool_8_float_int32"].builder().SerializeToString())
     for good in models * 60:
         content = bytearray(good)
         for at in rng.integers(0, len(content), rng.integers(1, 5)):

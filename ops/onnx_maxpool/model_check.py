@@ -119,7 +119,7 @@ def infer(model: onnx.ModelProto) -> onnx.ModelProto:
         if model.functions:
             model = inliner.inline_local_functions(model, convert_version=False)
         return shape_inference.infer_shapes(model)
-    except (shape_inference.InferenceError, RuntimeError):
+    except (shape_inference.InferenceError, RuntimeError, ValueError):
         return model
 
 

@@ -88,10 +88,12 @@ def _names(model: onnx.ModelProto) -> list[str]:
         names += [function.name, function.domain, *function.input, *function.output, *function.attribute]
     graphs, nodes = _parts(model)
     for graph in graphs:
+        names.append(graph.name)
         for value in (*graph.input, *graph.output, *graph.value_info):
             names.append(value.name)
             names += [dim.dim_param for dim in value.type.tensor_type.shape.dim]
         names += [tensor.name for tensor in graph.initializer]
+        names += [tensor.values.name for tensor in graph.sparse_initializer]
     for node in nodes:
         names += [node.name, node.op_type, node.domain, *node.input, *node.output]
         names += [attribute.name for attribute in node.attribute]
