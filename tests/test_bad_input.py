@@ -165,6 +165,16 @@ def test_an_output_beyond_memory(operator: str, tmp_path: Path, capsys: pytest.C
     assert (ended.value.code, err.count("\n"), "allocate" in err) == (1, 1, True)
 
 
+def test_an_output_beyond_memory_in_the_reference() -> None:
+    """2^48 bytes: beyond what a process can address."""
+    inputs = {"X": np.zeros((1, 2**20, 1, 1), np.float32), "rois": np.zeros((1, 5), np.float32)}
+    proto = model("MaxRoiPool", 22, inputs, pooled_shape=[2**13, 2**13])
+    with pytest.raises(MemoryError, match=r"^MaxRoiPool: Unable to allocate"):
+        reference(proto, inputs)
+    with pytest.raises(ort_errors.InvalidArgument, match="Name:'pool' Status Message: MaxRoiPool: Unable to allocate"):
+        onnx_maxpool.load(proto, implementation="python").run(None, inputs)
+
+
 SCRATCH_SCRIPT = """
 import resource, sys
 import numpy as np, onnxruntime as ort

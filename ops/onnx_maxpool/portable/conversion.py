@@ -118,7 +118,7 @@ def _inferred(model: ModelProto) -> ModelProto:
     register_schemas()
     try:
         return shape_inference.infer_shapes(model)
-    except shape_inference.InferenceError:
+    except (shape_inference.InferenceError, RuntimeError, ValueError):
         return model
 
 
