@@ -20,9 +20,9 @@ from rich.text import Text
 from onnx_maxpool import load
 from onnx_maxpool.comparison import Comparison, compare, reference_evaluator
 from onnx_maxpool.errors import element_type
+from onnx_maxpool.model_files import read_model
 from onnx_maxpool.model_nodes import operator_nodes
 from onnx_maxpool.models import MODELS, Model
-from onnx_maxpool.native import parse
 from onnx_maxpool.tables import add_row, milliseconds, plain_table, verdict
 
 
@@ -60,7 +60,7 @@ def run_both(model: Model) -> tuple[str, Comparison]:
     """The opset of the model's first operator of ours, and the comparison on its sample inputs."""
     with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:
         path, *_ = model.write(Path(folder))
-        opset = str(next(operator_nodes(parse(path))).opset)
+        opset = str(next(operator_nodes(read_model(path))).opset)
         return opset, compare(load(path), reference_evaluator(path), model.inputs())
 
 

@@ -1,4 +1,4 @@
-"""Write the tables in the docs from the registry: `python scripts/write_docs.py [--check]`.
+"""Write the docs' tables from the registry and the tests' data: `python scripts/write_docs.py [--check]`.
 
 With `--check` nothing is written, and the exit code is 1 where a file is not what it would be.
 """
@@ -9,9 +9,13 @@ import re
 import sys
 from pathlib import Path
 
-from onnx_maxpool.registry import OPERATORS
+from onnx_maxpool.registry import OPERATORS, newest_versions
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from bad_inputs import BAD_INPUTS, DOORS, BadInput  # noqa: E402
+from bad_models import BAD_MODELS  # noqa: E402
 
 
 def operators() -> str:
@@ -22,13 +26,52 @@ def operators() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"README.md": {"operators": operators}}
+def table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def written(text: str, name: str, table: str) -> str:
+def doors() -> str:
+    return table(["door", "how"], [[door, how] for door, how in DOORS.items()])
+
+
+def bad_inputs() -> str:
+    notes: dict[str, int] = {}
+
+    def absent(bad: BadInput) -> str:
+        return ", ".join(f"{door} [{notes.setdefault(why, len(notes) + 1)}]" for door, why in bad.not_through.items())
+
+    parts = []
+    for version in newest_versions():
+        rows = [
+            [bad.what, bad.rule, bad.found.value, f"`{bad.said}`", absent(bad)]
+            for bad in BAD_INPUTS
+            if bad.operator == version.name
+        ]
+        header = ["what is wrong", "rule", "found", "message", "not said by"]
+        parts.append(f"### {version.name}\n\n{table(header, rows)}")
+    parts.append("\n".join(f"{number}. {why}." for why, number in notes.items()))
+    return "\n\n".join(parts)
+
+
+def bad_models() -> str:
+    rows = [
+        [bad.what, f"`{bad.error.__name__}`", f"`{bad.said.format(path=bad.name, outside='/elsewhere')}`"]
+        for bad in BAD_MODELS
+    ]
+    return table(["what is there", "exception", "message"], rows)
+
+
+TABLES = {
+    "README.md": {"operators": operators},
+    "docs/errors.md": {"doors": doors, "models": bad_models, "inputs": bad_inputs},
+}
+
+
+def written(text: str, name: str, content: str) -> str:
     """`text` with what stands between the marks of table `name` replaced."""
     marks = rf"(<!-- {name}: [^>]*-->\n).*?(<!-- end of {name} -->)"
-    new, count = re.subn(marks, lambda found: f"{found[1]}{table}\n{found[2]}", text, flags=re.DOTALL)
+    new, count = re.subn(marks, lambda found: f"{found[1]}{content}\n{found[2]}", text, flags=re.DOTALL)
     if count != 1:
         raise SystemExit(f"the marks of table {name!r} stand {count} times, expected once")
     return new
@@ -44,7 +87,7 @@ def main() -> int:
         if before == after:
             continue
         if "--check" in sys.argv[1:]:
-            print(f"{file} is not what the registry says: run scripts/write_docs.py")
+            print(f"{file} is not what it is written from: run scripts/write_docs.py")
             stale += 1
         else:
             path.write_text(after)

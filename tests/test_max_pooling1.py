@@ -12,13 +12,9 @@ import pytest
 from onnx import TensorProto, helper
 from pool_cases import (
     Array,
-    Refusal,
     Run,
     assert_same,
     both,
-    check_attribute_refusal,
-    check_refusal,
-    check_type_refusal,
     data_type_of,
     dtype_of,
     mixed,
@@ -27,7 +23,6 @@ from pool_cases import (
     version_of,
 )
 
-from onnx_maxpool import OperatorError
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import versions_of
 
@@ -160,121 +155,6 @@ def test_nan_is_no_warning() -> None:
         warnings.simplefilter("error")
         for with_index in (False, True):
             reference(model(NAME, 2, {"X": x}, with_index=with_index, window_size=[2, 2]), {"X": x})
-
-
-X = np.zeros((1, 1, 2, 9), np.float32)
-VOLUME = X[:, :, None]
-WIDE = "window_size is [3,3], start_padding [0,0] and end_padding [0,0]"
-BAD: dict[str, tuple[Array, str, dict[str, Any]]] = {
-    "rank 3": (X[0], "X has shape [1,2,9], expected 4 dimensions (N, C, H, W)", {"window_size": [2, 2]}),
-    "rank 5 for 2": (VOLUME, "X has shape [1,1,1,2,9], expected 4 dimensions (N, C, H, W)", {"window_size": [2, 2]}),
-    "rank 4 for 3": (X, "X has shape [1,1,2,9], expected 5 dimensions (N, C, D, H, W)", {"window_size": [2, 2, 2]}),
-    "window too high": (X, f"X has shape [1,1,2,9], expected H of at least 3, as {WIDE}", {"window_size": [3, 3]}),
-    "no rows, no images": (
-        np.zeros((0, 1, 0, 2), np.float32),
-        "X has shape [0,1,0,2], expected H of at least 1, as window_size is [1,1], start_padding [0,0] "
-        "and end_padding [0,0]",
-        {"window_size": [1, 1]},
-    ),
-    "window too deep": (
-        VOLUME,
-        "X has shape [1,1,1,2,9], expected D of at least 2, as window_size is [4,1,1], start_padding [1,0,0] "
-        "and end_padding [1,0,0]",
-        {"window_size": [4, 1, 1], "start_padding": [1, 0, 0], "end_padding": [1, 0, 0]},
-    ),
-    "window too wide": (
-        X,
-        "X has shape [1,1,2,9], expected W of at least 10, as window_size is [1,11], start_padding [0,1] "
-        "and end_padding [0,0]",
-        {"window_size": [1, 11], "start_padding": [0, 1]},
-    ),
-    "padding alone": (
-        X[:, :, :, :0],
-        "X has shape [1,1,2,0], expected W of at least 1, as window_size is [1,3], start_padding [0,2] "
-        "and end_padding [0,2]",
-        {"window_size": [1, 3], "start_padding": [0, 2], "end_padding": [0, 2]},
-    ),
-    "too large": (
-        VOLUME[:, :, :, :1, :1],
-        f"Y would have shape [1,1,{LARGEST},{LARGEST},{LARGEST}], expected fewer than 2^63 bytes",
-        {"window_size": [LARGEST] * 3, "start_padding": [LARGEST - 1] * 3, "end_padding": [LARGEST - 1] * 3},
-    ),
-}
-
-
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-def test_refusals(bad: tuple[Array, str, dict[str, Any]]) -> None:
-    """P1 to P3."""
-    x, words, attributes = bad
-    check_refusal(NAME, 2, Refusal({"X": x}, words, attributes))
-
-
-SIDES = f"integers from 1 to {LARGEST}"
-PADDING = "integers from 0, each smaller than window_size"
-BAD_ATTRIBUTES: dict[str, tuple[str, dict[str, Any]]] = {
-    "window 0": (f"window_size is [0,3], expected 2 or 3 {SIDES}", {"window_size": [0, 3]}),
-    "window too large": (f"window_size is [1,{2**31}], expected 2 or 3 {SIDES}", {"window_size": [1, 2**31]}),
-    "one window": (f"window_size is [3], expected 2 or 3 {SIDES}", {"window_size": [3]}),
-    "four windows": (f"window_size is [3,3,3,3], expected 2 or 3 {SIDES}", {"window_size": [3] * 4}),
-    "stride 0": (f"strides is [0,1], expected 2 {SIDES}", {"window_size": [3, 3], "strides": [0, 1]}),
-    "one stride": (f"strides is [1], expected 3 {SIDES}", {"window_size": [3, 3, 3], "strides": [1]}),
-    "padding of a window": (
-        f"start_padding is [3,0], expected 2 {PADDING} [3,3]",
-        {"window_size": [3, 3], "start_padding": [3, 0]},
-    ),
-    "padding below 0": (
-        f"end_padding is [0,-1], expected 2 {PADDING} [3,3]",
-        {"window_size": [3, 3], "end_padding": [0, -1]},
-    ),
-    "one padding": (f"end_padding is [0], expected 2 {PADDING} [3,3]", {"window_size": [3, 3], "end_padding": [0]}),
-    "index type": (
-        'index_element_type is "i64", expected "u32" or "u64"',
-        {"window_size": [3, 3], "index_element_type": "i64"},
-    ),
-}
-
-
-@pytest.mark.parametrize("bad", BAD_ATTRIBUTES.values(), ids=BAD_ATTRIBUTES)
-def test_bad_attributes(bad: tuple[str, dict[str, Any]]) -> None:
-    """P2, P5."""
-    words, attributes = bad
-    check_attribute_refusal(NAME, 5, {"X": np.zeros((1, 1, 9, 9), np.float32)}, words, **attributes)
-
-
-@pytest.mark.parametrize("opset", [2, 3, 4])
-def test_the_index_type_is_not_chosen_before_version_5(opset: int) -> None:
-    """P5."""
-    proto = model(NAME, opset, {"X": X}, window_size=[1, 1], index_element_type="u32")
-    words = "attribute index_element_type, expected end_padding, start_padding, strides or window_size"
-    with pytest.raises(OperatorError) as refused:
-        reference(proto, {"X": X})
-    assert str(refused.value) == f"MaxPooling1-{min(opset, 3)}: {words}"
-
-
-def test_types_are_the_versions() -> None:
-    """P6."""
-    for opset, dtype, words in [
-        (2, np.int8, "MaxPooling1-2: X is int8, expected float16 or float"),
-        (4, np.int16, "MaxPooling1-3: X is int16, expected float16, float, int8 or uint8"),
-        (
-            6,
-            np.float64,
-            "MaxPooling1-5: X is double, expected float16, float, int8, uint8, int16, int32, int64, uint16, uint32 "
-            "or uint64",
-        ),
-    ]:
-        check_type_refusal(NAME, opset, {"X": np.zeros((1, 1, 2, 2), dtype)}, words, window_size=[1, 1])
-
-
-def test_more_cells_than_indices() -> None:
-    """P5. One cell that stands for all of a large input; the native library would need it whole."""
-    large = np.broadcast_to(np.int8(0), (2, 2**15, 2**8, 2**8 + 1))
-    definition, version = operator(NAME), version_of(NAME, 5)
-    with pytest.raises(OperatorError) as refused:
-        definition.run(version, large, with_index=True, window_size=[256, 257])
-    assert str(refused.value) == (
-        "MaxPooling1: X has shape [2,32768,256,257], expected at most 4294967296 cells, as many as u32 indices number"
-    )
 
 
 def test_indices_beyond_32_bits() -> None:

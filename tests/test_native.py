@@ -108,6 +108,15 @@ def test_one_options_object_has_one_bin_edges_setting() -> None:
         options.register_custom_ops_library(onnx_maxpool.library_path())
 
 
+def test_an_unknown_bin_edges_setting() -> None:
+    with pytest.raises(ValueError, match="bin_edges is 'double', expected 'exact' or 'float32'"):
+        onnx_maxpool.register(ort.SessionOptions(), bin_edges="double")  # type: ignore[arg-type]
+    options = ort.SessionOptions()
+    options.add_session_config_entry("onnx_maxpool.bin_edges", "double")
+    with pytest.raises(Exception, match=r"onnx_maxpool\.bin_edges is 'double', expected 'exact' or 'float32'"):
+        options.register_custom_ops_library(onnx_maxpool.library_path())
+
+
 def test_both_settings_in_one_process() -> None:
     """(57, 7) is a pair at which they differ (M12)."""
     proto = model(pooled_shape=(1, 7))

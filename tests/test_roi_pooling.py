@@ -10,13 +10,9 @@ import pytest
 import roi_cases
 from pool_cases import (
     Array,
-    Refusal,
     Run,
     assert_same,
     both,
-    check_attribute_refusal,
-    check_refusal,
-    check_type_refusal,
     dtype_of,
     model,
 )
@@ -70,60 +66,3 @@ def test_no_rois_channels_or_images(run: Run, shape: tuple[int, ...], count: int
     given = feeds(np.zeros(shape, np.float32), np.zeros((1, 1, count, 5)))
     (y,) = run(model(NAME, OPSET, given, pooled_size=[2, 3]), given)
     assert_same(y, np.zeros((count, shape[1], 2, 3), np.float32))
-
-
-COLUMNS = "expected (1, 1, R, 5) with columns batch, x1, y1, x2, y2"
-BAD: dict[str, tuple[Array, Any, str]] = {
-    "X rank": (MAP[0], [[[GOOD_ROI]]], "X has shape [1,4,4], expected 4 dimensions (N, C, H, W)"),
-    "rois rank": (MAP, [GOOD_ROI], f"rois has shape [1,5], {COLUMNS}"),
-    "rois leading": (MAP, [[[GOOD_ROI]], [[GOOD_ROI]]], f"rois has shape [2,1,1,5], {COLUMNS}"),
-    "rois second": (MAP, [[[GOOD_ROI], [GOOD_ROI]]], f"rois has shape [1,2,1,5], {COLUMNS}"),
-    "rois columns": (MAP, [[[GOOD_ROI[:4]]]], f"rois has shape [1,1,1,4], {COLUMNS}"),
-    "batch N": (
-        MAP,
-        [[[GOOD_ROI, [2, 0, 0, 1, 1]]]],
-        "rois row 1 has batch 2, expected a batch number from 0 to 1",
-    ),
-    "no images": (MAP[:0], [[[GOOD_ROI]]], "rois row 0 has batch 0, expected no ROI, as X has batch size 0"),
-    "nan": (MAP, [[[[0, 0, np.nan, 1, 1]]]], "rois row 0 has y1 nan, expected a number"),
-}
-
-
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-def test_refusals(bad: tuple[Array, Any, str]) -> None:
-    """D1, M10, M11."""
-    x, rois, words = bad
-    check_refusal(NAME, OPSET, Refusal(feeds(x, rois), words, {"pooled_size": [2, 2]}))
-
-
-def test_an_output_too_large() -> None:
-    largest = 2**31 - 1
-    words = f"Y would have shape [2,1,{largest},{largest}], expected fewer than 2^63 bytes"
-    given = feeds(MAP, [[[GOOD_ROI, GOOD_ROI]]])
-    check_refusal(NAME, OPSET, Refusal(given, words, {"pooled_size": [largest, largest]}))
-
-
-@pytest.mark.parametrize("pooled_size", [[7], [2, 0], [2, 2, 2], [2**31, 1]])
-def test_bad_sizes(pooled_size: list[int]) -> None:
-    """M3."""
-    listed = ",".join(map(str, pooled_size))
-    words = f"pooled_size is [{listed}], expected two integers from 1 to 2147483647"
-    check_attribute_refusal(NAME, OPSET, feeds(MAP, [[[GOOD_ROI]]]), words, pooled_size=pooled_size)
-
-
-@pytest.mark.parametrize("scale", ["0", "-1", "inf", "nan"])
-def test_bad_scales(scale: str) -> None:
-    """M3."""
-    words = f"spatial_scale is {scale}, expected a finite number greater than 0"
-    given = feeds(MAP, [[[GOOD_ROI]]])
-    check_attribute_refusal(NAME, OPSET, given, words, pooled_size=[2, 2], spatial_scale=float(scale))
-
-
-def test_types_are_the_versions() -> None:
-    """D2."""
-    given = feeds(MAP.astype(np.float64), [[[GOOD_ROI]]])
-    words = "RoiPooling-1: X is double, expected float16 or float"
-    check_type_refusal(NAME, OPSET, given, words, pooled_size=[2, 2])
-    mixed = {**given, "X": MAP, "rois": given["rois"].astype(np.float16)}
-    words = "RoiPooling-1: rois is float16, expected float as X is"
-    check_type_refusal(NAME, OPSET, mixed, words, pooled_size=[2, 2])

@@ -127,6 +127,15 @@ std::vector<int64_t> Attributes::get(const char* name, const std::vector<int64_t
   return values;
 }
 
+std::vector<int64_t> Attributes::required(const char* name) const {
+  size_t size = 0;
+  if (!succeeded(ort::KernelInfoGetInt64s::of(api_)(info_, name, nullptr, &size))) {
+    refuse_other_types(name, "INTS");
+    throw Error(std::string(op_) + ": the required attribute " + name + " is missing");
+  }
+  return get(name, std::vector<int64_t>{});
+}
+
 std::string Attributes::get(const char* name, const std::string& missing) const {
   size_t size = 0;  // the terminating NUL included
   if (succeeded(ort::KernelInfoGetString::of(api_)(info_, name, nullptr, &size)) && size) {

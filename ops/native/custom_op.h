@@ -48,6 +48,8 @@ class Attributes {
   float get(const char* name, float missing) const;
   std::vector<int64_t> get(const char* name, const std::vector<int64_t>& missing) const;
   std::string get(const char* name, const std::string& missing) const;
+  // Throws Error where the node does not have it.
+  std::vector<int64_t> required(const char* name) const;
   // Whether the node has that output: optional ones may be left out.
   bool has_output(size_t index) const;
 

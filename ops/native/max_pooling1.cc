@@ -24,7 +24,7 @@ class MaxPooling1 : public Kernel {
  public:
   MaxPooling1(const Variant& variant, const Attributes& attributes)
       : type_(variant.types[0]),
-        window_(attributes.get("window_size", Shape{})),
+        window_(attributes.required("window_size")),
         strides_(attributes.get("strides", Shape(window_.size(), 1))),
         start_padding_(attributes.get("start_padding", Shape(window_.size(), 0))),
         end_padding_(attributes.get("end_padding", Shape(window_.size(), 0))),

@@ -1,4 +1,4 @@
-// MaxRoiPool and RoiPooling: rules M1 to M12, D1. The words of errors are roi_pool.py's.
+// MaxRoiPool and RoiPooling: rules M1 to M12, D1. The words of errors are roi_max.py's.
 #include "roi_op.h"
 
 #include <cstring>
@@ -49,7 +49,7 @@ class RoiPool : public Kernel {
       : op_(op),
         type_(variant.types[0]),
         bin_edges_(variant.bin_edges),
-        pooled_(attributes.get(op.size, std::vector<int64_t>{})),
+        pooled_(attributes.required(op.size)),
         scale_(attributes.get("spatial_scale", 1.0f)) {
     const auto bad = [](int64_t side) { return side < 1 || side > kLargestCount; };
     if (pooled_.size() != 2 || bad(pooled_[0]) || bad(pooled_[1])) {

@@ -14,7 +14,8 @@ ElementType spelled(const std::string& name) {
   if (name == "i32") return ElementType::int32_;
   if (name == "i64") return ElementType::int64_;
   if (name == "u32") return ElementType::uint32_;
-  return ElementType::uint64_;
+  if (name == "u64") return ElementType::uint64_;
+  return ElementType::undefined_;
 }
 
 // An axis with its windows.
@@ -117,8 +118,10 @@ Parameter index_parameter(const Variant& variant, ElementType first) {
 
 void infer_windows(const Variant& variant, const Inference& node, const std::vector<Dim>& dims, const char* first) {
   node.set_output(0, node.input_type(0), dims);
-  // Last: where the node leaves the output out, this throws.
-  if (variant.infers_optional_outputs) node.set_output(1, spelled(node.string(kIndexAttribute, first)), dims);
+  if (!variant.infers_optional_outputs) return;
+  const ElementType index = spelled(node.string(kIndexAttribute, first));
+  // Of a type that there is not, the kernel speaks. Last: where the node leaves the output out, this throws.
+  node.set_output(1, index == ElementType::undefined_ ? spelled(first) : index, dims);
 }
 
 }  // namespace onnx_maxpool

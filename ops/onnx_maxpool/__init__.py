@@ -1,7 +1,7 @@
 """The max-pooling operators that ONNX Runtime and ONNX's tools lack."""
 
 from onnx_maxpool import windows
-from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.functional import adaptive_max_pool, max_pooling, max_roi_pool, roi_pooling
 from onnx_maxpool.native import load
 from onnx_maxpool.openvino_door import openvino_extensions
@@ -14,6 +14,7 @@ from onnx_maxpool.registration import library_path, register
 from onnx_maxpool.schemas import register_schemas
 
 __all__ = [
+    "ModelError",
     "OperatorError",
     "adaptive_max_pool",
     "library_path",

@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import onnx
-from google.protobuf.message import DecodeError
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.errors import ModelError, OperatorError, printable
 from onnx_maxpool.inspection import short_reason
 from onnx_maxpool.model_inputs import InputError
 
 # ONNX Runtime's exceptions have no base class of their own.
 ORT_ERRORS = tuple(e for e in vars(ort_errors).values() if isinstance(e, type) and issubclass(e, Exception))
-REFUSALS = (
-    *(OperatorError, InputError, OSError, DecodeError, onnx.checker.ValidationError),
+REFUSALS: tuple[type[Exception], ...] = (
+    *(OperatorError, InputError, ModelError, OSError, MemoryError, onnx.checker.ValidationError),
     # Of onnx's reference evaluator, and of onnxruntime where it has no class for the error.
     RuntimeError,
     *ORT_ERRORS,
@@ -44,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         message = error.format_message()
     except REFUSALS as error:
         message = short_reason(str(error)) if isinstance(error, ORT_ERRORS) else str(error)
-    Console(stderr=True).print(Text(message, style="red"), soft_wrap=True)
+    Console(stderr=True).print(Text(printable(message), style="red"), soft_wrap=True)
     sys.exit(1)
 
 

@@ -13,7 +13,6 @@ from typing import Annotated, Literal
 import onnx
 import onnxruntime as ort
 import typer
-from google.protobuf.message import DecodeError
 from rich.console import Console
 
 from onnx_maxpool.aliases import BinEdges
@@ -21,10 +20,11 @@ from onnx_maxpool.comparison import compare as compare_runs
 from onnx_maxpool.comparison import reference_evaluator
 from onnx_maxpool.conformance.command import conformance
 from onnx_maxpool.inspection import inspect_model
+from onnx_maxpool.model_files import read_model
 from onnx_maxpool.model_inputs import InputError, model_inputs, parse_dims
 from onnx_maxpool.model_nodes import operator_nodes
 from onnx_maxpool.model_outputs import save_outputs
-from onnx_maxpool.native import load, parse
+from onnx_maxpool.native import load
 from onnx_maxpool.ort_values import from_ort_value, to_ort_value
 from onnx_maxpool.portable import to_portable
 from onnx_maxpool.tables import comparison_table, milliseconds, node_lines, output_table, verdict_line
@@ -65,7 +65,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a model on inputs from files, or on random ones of the declared types and shapes."""
-    parsed = _read(model)
+    parsed = read_model(model)
     session = load(model, _options(threads), bin_edges=bin_edges)
     arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
     feeds = {name: to_ort_value(array) for name, array in arrays.items()}
@@ -92,7 +92,7 @@ def inspect(
     model: Model, as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False
 ) -> None:
     """List a model's operators that this package provides, and what ONNX Runtime alone says to them."""
-    facts = inspect_model(_read(model))
+    facts = inspect_model(read_model(model))
     if as_json:
         typer.echo(json.dumps(asdict(facts), indent=2))
         return
@@ -116,7 +116,7 @@ def compare(
     There is no tolerance: our operators never round, but others in the model, such as Gemm, may differ in the last
     digit.
     """
-    parsed = _read(model)
+    parsed = read_model(model)
     session = load(model, _options(threads), bin_edges=bin_edges)
     arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
     result = compare_runs(session, reference_evaluator(model, bin_edges=bin_edges), arrays)
@@ -139,7 +139,7 @@ def convert(
     ] = None,
 ) -> None:
     """Replace our operators by standard ones, so that any runtime has what the model needs."""
-    parsed = _read(model)
+    parsed = read_model(model)
     converted = to_portable(model, only=only)
     is_external = any(tensor.external_data for tensor in parsed.graph.initializer)
     # Gathered into one file beside the new model; onnx appends to a file that is there.
@@ -213,17 +213,6 @@ def bench(
         console.print(f"wrote {path}", markup=False, soft_wrap=True)
     if results.failures:
         raise typer.Exit(1)
-
-
-def _read(path: Path) -> onnx.ModelProto:
-    """The model without its external data. Raises InputError and OSError."""
-    try:
-        model = parse(path)
-    except DecodeError:
-        raise InputError(f"{path} is not an ONNX model") from None
-    if not model.HasField("graph"):  # an empty file is a valid, empty message
-        raise InputError(f"{path} is not an ONNX model")
-    return model
 
 
 def _options(threads: int) -> ort.SessionOptions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from onnx_maxpool.aliases import Array, BinEdges
 from onnx_maxpool.errors import element_type, shape
+from onnx_maxpool.model_files import Model, read_model
 from onnx_maxpool.model_nodes import canonical_domain, every_node
 from onnx_maxpool.ort_values import run
 from onnx_maxpool.reference import reference_ops
@@ -93,18 +93,14 @@ def compare(session: ort.InferenceSession, evaluator: ReferenceEvaluator, inputs
     return Comparison(differences, expected, actual, end - middle, middle - start)
 
 
-def reference_evaluator(
-    model: str | os.PathLike[str] | onnx.ModelProto, *, bin_edges: BinEdges = "exact"
-) -> ReferenceEvaluator:
+def reference_evaluator(model: Model, *, bin_edges: BinEdges = "exact") -> ReferenceEvaluator:
     """onnx.reference's evaluator with our operators, in subgraphs and in local functions too.
 
-    `model` is a path, whose external data is loaded, or a ModelProto that holds its data; it is not changed.
+    `model` is a path, whose external data is loaded, serialized bytes or a ModelProto that holds its data; it is not
+    changed. Raises what `read_model` raises.
     """
-    if isinstance(model, onnx.ModelProto):
-        whole = onnx.ModelProto()
-        whole.CopyFrom(model)
-    else:
-        whole = onnx.load_model(os.fspath(model))
+    whole = onnx.ModelProto()
+    whole.CopyFrom(read_model(model, "load"))
     for part in (whole, *whole.functions):
         for entry in part.opset_import:
             entry.domain = canonical_domain(entry.domain)

@@ -1,4 +1,4 @@
-"""The one error of the package, and how it prints the values it complains about."""
+"""The errors of the package, and how they print the values that they complain about."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ class OperatorError(ValueError):
     The message names the operator, the input or attribute, the offending value and what was required. The native
     library says the same words through ONNX Runtime.
     """
+
+
+class ModelError(ValueError):
+    """A model cannot be read. The message names the file, what is wrong with it and what was expected."""
 
 
 def number(value: SupportsFloat, dtype: np.dtype[np.generic]) -> str:
@@ -36,6 +40,8 @@ def shape(dims: Iterable[int | str | None]) -> str:
 
 def element_type(array: Array) -> str:
     """The ONNX name of an array's element type: `float`, `bfloat16`."""
+    if array.dtype.kind in "OSU":
+        return "string"
     return {"float32": "float", "float64": "double"}.get(array.dtype.name, array.dtype.name)
 
 
@@ -43,3 +49,8 @@ def listing(words: Iterable[str]) -> str:
     """`a, b or c`."""
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def printable(text: str) -> str:
+    """`text` with whatever a terminal might obey, such as escape sequences, in escapes of its own; newlines stay."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -14,6 +14,7 @@ import onnxruntime as ort
 from onnx import helper
 
 from onnx_maxpool.aliases import Dims
+from onnx_maxpool.attribute_values import attribute_value
 from onnx_maxpool.errors import OperatorError, number
 from onnx_maxpool.model_check import check_model, infer, outline, tensor_types, type_name
 from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, operator_nodes
@@ -153,11 +154,10 @@ def _attribute(attribute: onnx.AttributeProto) -> Any:
         return _short(attribute.f)
     if attribute.type == onnx.AttributeProto.FLOATS:
         return [_short(value) for value in attribute.floats]
-    if attribute.type == onnx.AttributeProto.STRING:
-        return attribute.s.decode()
-    if attribute.type in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS):
-        value = helper.get_attribute_value(attribute)
-        return value if isinstance(value, int) else list(value)
+    if attribute.type in (onnx.AttributeProto.STRING, onnx.AttributeProto.INT):
+        return attribute_value(attribute)
+    if attribute.type == onnx.AttributeProto.INTS:
+        return list(attribute.ints)
     return str(helper.printable_attribute(attribute))
 
 

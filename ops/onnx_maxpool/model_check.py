@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import onnx
 from onnx import defs, helper, inliner, shape_inference
 
-from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.attribute_values import attribute_value, check_kind
+from onnx_maxpool.errors import ModelError, OperatorError, listing
 from onnx_maxpool.model_nodes import OperatorNode, operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import OperatorVersion, versions_of
@@ -45,12 +47,13 @@ def check_node(found: OperatorNode, types: dict[str, str]) -> None:
         raise OperatorError(f"{node.op_type}: opset is {found.opset}, expected {oldest} or newer")
     schema = defs.get_schema(version.name, version.since_version, version.domain)
     for what, count, least, most in (
-        ("inputs", len(node.input), schema.min_input, schema.max_input),
-        ("outputs", len(node.output), schema.min_output, schema.max_output),
+        ("input", len(node.input), schema.min_input, schema.max_input),
+        ("output", len(node.output), schema.min_output, schema.max_output),
     ):
         if not least <= count <= most:
             required = str(least) if least == most else f"{least} to {most}"
-            raise OperatorError(f"{version.title}: the node has {count} {what}, expected {required}")
+            found_count = f"{count} {what}{'s' * (count != 1)}"
+            raise OperatorError(f"{version.title}: the node has {found_count}, expected {required}")
     definition = operator(version.name)
     given = {name: types[value] for name, value in zip(definition.inputs, node.input, strict=False) if value in types}
     definition.check_types(version, given)
@@ -68,20 +71,12 @@ def node_attributes(node: onnx.NodeProto, version: OperatorVersion) -> dict[str,
     for attribute in node.attribute:
         if attribute.name not in known:
             raise OperatorError(f"{version.title}: attribute {attribute.name}, expected {listing(sorted(known))}")
-        found = onnx.AttributeProto.AttributeType.Name(attribute.type)
-        expected = str(known[attribute.name].type).removeprefix("AttrType.")
-        if found != expected:
-            raise OperatorError(f"{version.title}: attribute {attribute.name} is {found}, expected {expected}")
+        check_kind(version, attribute, str(known[attribute.name].type).removeprefix("AttrType."))
     given = {attribute.name for attribute in node.attribute}
     for name, expected_attribute in known.items():
         if expected_attribute.required and name not in given:
-            raise OperatorError(f"{version.title}: the required attribute {name} is missing")
-    return {attribute.name: _python_value(attribute) for attribute in node.attribute if not attribute.ref_attr_name}
-
-
-def _python_value(attribute: onnx.AttributeProto) -> Any:
-    value = helper.get_attribute_value(attribute)
-    return value.decode() if isinstance(value, bytes) else value
+            raise OperatorError(f"{version.name}: the required attribute {name} is missing")
+    return {attribute.name: attribute_value(attribute) for attribute in node.attribute if not attribute.ref_attr_name}
 
 
 def outline(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -105,17 +100,26 @@ def outline(model: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
+@contextmanager
+def inlining() -> Iterator[None]:
+    """Raises ModelError where ONNX's inliner fails within, as it does on calls that do not fit the function."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise ModelError(f"the model's functions cannot be inlined: {error}") from None
+
+
 def infer(model: onnx.ModelProto) -> onnx.ModelProto:
     """An outline with its local functions inlined, and with the types and shapes that ONNX infers.
 
-    A model that inference refuses keeps what it declares: what is wrong with it is for a runtime to say.
+    A model that inliner or inference refuses keeps what it declares: what is wrong with it is for a runtime to say.
     """
     register_schemas()
-    if model.functions:
-        model = inliner.inline_local_functions(model, convert_version=False)
     try:
+        if model.functions:
+            model = inliner.inline_local_functions(model, convert_version=False)
         return shape_inference.infer_shapes(model)
-    except shape_inference.InferenceError:
+    except (shape_inference.InferenceError, RuntimeError, ValueError):
         return model
 
 
@@ -133,5 +137,6 @@ def tensor_types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto.T
 
 
 def type_name(data_type: int) -> str:
-    """The ONNX name of a TensorProto element type, in lower case: `float`, `bfloat16`."""
-    return str(onnx.TensorProto.DataType.Name(data_type)).lower()
+    """The ONNX name of a TensorProto element type, in lower case: `float`, `bfloat16`; `undefined` for no such type."""
+    known = data_type in onnx.TensorProto.DataType.values()
+    return str(onnx.TensorProto.DataType.Name(data_type)).lower() if known else "undefined"

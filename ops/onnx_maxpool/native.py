@@ -12,8 +12,10 @@ import onnx
 import onnxruntime as ort
 
 from onnx_maxpool.aliases import BinEdges
+from onnx_maxpool.attribute_values import attribute_value
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.model_check import check_model
+from onnx_maxpool.model_files import Model, read_model
 from onnx_maxpool.model_nodes import operator_nodes
 from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE
 from onnx_maxpool.python_functions import PythonFunction, forget, keep
@@ -26,7 +28,6 @@ INFERS_INDEX_TYPES = (1, 28)
 
 PROTOBUF_LIMIT = 2**31 - 1
 
-Model = str | os.PathLike[str] | bytes | onnx.ModelProto
 Providers = Sequence[str | tuple[str, dict[Any, Any]]]
 Implementation = Literal["native", "python"] | Mapping[str, PythonFunction]
 
@@ -46,8 +47,9 @@ def load(
     caller's own, registered on here; the default providers are ONNX Runtime's CPU provider alone, and with others
     our operators still run on the CPU.
 
-    With `check`, the model's operators are held to their version's types and attributes first: raises OperatorError
-    that names the node. Whatever else ONNX Runtime refuses, it refuses in its own words.
+    With `check`, the model is read here first: raises OSError and ModelError for what is no model, or lacks its
+    external data, and OperatorError that names the node where an operator's version refuses its types or attributes.
+    Whatever else ONNX Runtime refuses, it refuses in its own words.
 
     `implementation="python"` runs the NumPy reference in the place of the native library. A mapping from operators'
     names runs functions of the caller's in their place, and the native library in that of the others: each function is
@@ -60,12 +62,12 @@ def load(
     if functions is None:
         register(options, bin_edges=bin_edges)
         if check:
-            parsed = parse(model)
+            parsed = read_model(model, "check")
             check_model(parsed)
             check_index_types(parsed)
         return _session(model, options, chosen)
     register_python_ops(options, bin_edges=bin_edges)
-    whole = onnx.load_model(os.fspath(model)) if isinstance(model, (str, os.PathLike)) else parse(model)
+    whole = read_model(model, "load")
     if check:
         check_model(whole)
     keys = {name: None if function is None else keep(function) for name, function in functions.items()}
@@ -123,18 +125,9 @@ def check_index_types(model: onnx.ModelProto) -> None:
         if not found.version or not found.version.index_types:
             continue
         default, *others = (INDEX_SPELLINGS[name] for name in found.version.index_types)
-        given = next((a.s.decode() for a in found.node.attribute if a.name == INDEX_ATTRIBUTE), default)
+        given = next((attribute_value(a) for a in found.node.attribute if a.name == INDEX_ATTRIBUTE), default)
         if given in others and len(found.node.output) > 1 and found.node.output[1]:
             raise OperatorError(
                 f'{found.label}: {found.node.op_type}: {INDEX_ATTRIBUTE} is "{given}", expected "{default}", '
                 f"as another needs ONNX Runtime {'.'.join(map(str, INFERS_INDEX_TYPES))} or newer"
             )
-
-
-def parse(model: Model) -> onnx.ModelProto:
-    """The model as a ModelProto, external data left where it is."""
-    if isinstance(model, onnx.ModelProto):
-        return model
-    if isinstance(model, bytes):
-        return onnx.load_model_from_string(model)
-    return onnx.load_model(os.fspath(model), load_external_data=False)

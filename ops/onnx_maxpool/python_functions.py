@@ -128,7 +128,7 @@ def _answer(index_type: np.dtype[Any] | None, *inputs: Array, call: str) -> tupl
         outputs, message = evaluate(Call(**json.loads(call)), index_type, inputs), ""
     except BaseException as error:  # KeyboardInterrupt too must not pass
         outputs = tuple(np.empty(0, dtype) for dtype in (inputs[0].dtype, index_type) if dtype is not None)
-        refused = isinstance(error, OperatorError) and str(error)
+        refused = isinstance(error, OperatorError | MemoryError) and str(error)
         message = refused or f"onnx_maxpool: a Python function failed\n{traceback.format_exc()}"
     said = np.frombuffer(message.encode(errors="backslashreplace"), np.uint8)
     return tuple(map(_Exact, (*outputs, said)))

@@ -12,7 +12,7 @@ from onnx import helper, inliner
 
 from onnx_maxpool.aliases import BinEdges
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.model_check import check_node, infer, node_attributes, outline, tensor_types, type_name
+from onnx_maxpool.model_check import check_node, infer, inlining, node_attributes, outline, tensor_types, type_name
 from onnx_maxpool.model_nodes import OperatorNode, operator_nodes, replace_operator_nodes, subgraphs
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.operator import index_type
@@ -92,7 +92,8 @@ def inline_functions(model: onnx.ModelProto) -> None:
         imports = [e for part in (model, *model.functions) for e in part.opset_import if e.domain == domain]
         for entry in imports:
             entry.version = max(e.version for e in imports)
-    inlined = inliner.inline_local_functions(outline(model), convert_version=True)
+    with inlining():
+        inlined = inliner.inline_local_functions(outline(model), convert_version=True)
     for found in operator_nodes(inlined):
         if found.place.startswith("function"):
             raise OperatorError(f"{found.label}: expected a function that ONNX's inliner can inline")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from onnx import defs
 
 from onnx_maxpool.aliases import Array, BinEdges
+from onnx_maxpool.attribute_values import check_kind
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import OperatorVersion, newest_versions, resolve, versions_of
@@ -40,6 +41,10 @@ def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
             raise OperatorError(f"{newest.name}: opset is {opset}, expected {oldest.since_version} or newer")
         # The evaluator adds the defaults of the newest version: an older one has its own.
         given = {attribute.name for attribute in self.onnx_node.attribute}
+        known = definition.attributes_of(version)
+        for attribute in self.onnx_node.attribute:
+            if attribute.name in known:
+                check_kind(version, attribute, known[attribute.name].kind)
         return definition.run(
             version,
             *inputs,

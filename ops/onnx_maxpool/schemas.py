@@ -5,9 +5,10 @@ from __future__ import annotations
 import atexit
 from typing import Any
 
-from onnx import AttributeProto, TensorProto, TensorShapeProto, TypeProto, defs, helper, numpy_helper, shape_inference
+from onnx import TensorProto, TensorShapeProto, TypeProto, defs, helper, numpy_helper, shape_inference
 
 from onnx_maxpool.aliases import Dims
+from onnx_maxpool.attribute_values import attribute_value, check_kind
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.operator import Attribute, Operator, Schema, index_type
@@ -96,21 +97,20 @@ def _infer(context: Any, version: OperatorVersion, definition: Operator, schema:
     index: str | None = None
     if not any(attribute.ref_attr_name for attribute in found.values()):  # of a function that nobody calls here
         try:
-            attributes = definition.complete(version, {name: _python_value(value) for name, value in found.items()})
+            if len(types) < len(definition.inputs):
+                raise OperatorError(f"{version.title}: {len(types)} of {len(definition.inputs)} inputs are there")
+            for name, attribute in found.items():
+                check_kind(version, attribute, definition.attributes_of(version)[name].kind)
+            attributes = definition.complete(version, {name: attribute_value(value) for name, value in found.items()})
             values = [_known_integers(context, i, given) for i, given in enumerate(types)]
             dims = schema.infer_shape([_dims(given) for given in types], values, attributes)
         except OperatorError as error:
             raise shape_inference.InferenceError(f"{context.get_display_name()}: {error}") from None
         index = index_type(version, attributes) if version.index_types else None
-    if types[0] is not None:
+    if types and types[0] is not None:
         context.set_output_type(0, _tensor(types[0].tensor_type.elem_type, dims))
     if index is not None and context.has_output(1):
         context.set_output_type(1, _tensor(TensorProto.DataType.Value(index.upper()), dims))
-
-
-def _python_value(attribute: AttributeProto) -> Any:
-    value = helper.get_attribute_value(attribute)
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def _dims(given: TypeProto | None) -> Dims | None:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from onnx_maxpool.aliases import Array
 from onnx_maxpool.comparison import Comparison, Difference
-from onnx_maxpool.errors import element_type, shape
+from onnx_maxpool.errors import element_type, printable, shape
 from onnx_maxpool.inspection import ModelFacts, NodeFacts, StockAnswer, TensorFacts
 from onnx_maxpool.model_outputs import summary
 
@@ -49,7 +49,7 @@ def comparison_table(result: Comparison) -> Table:
 
 def add_row(table: Table, *cells: str | Text) -> None:
     """A row of literal text."""
-    table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+    table.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in cells))
 
 
 def verdict(difference: Difference | None) -> Text:
@@ -62,8 +62,8 @@ def node_lines(node: NodeFacts, onnxruntime: str) -> Group:
     version = f"-{node.since_version}" if node.since_version else ""
     domain = node.domain or "ai.onnx"
     heading = Text(f"{node.operator}{version}", style="bold")
-    heading.append(f" '{node.name}'" if node.name else "", style="not bold")
-    heading.append(f" in {node.place} ({domain} opset {node.opset})", style="not bold")
+    name = f" '{node.name}'" if node.name else ""
+    heading.append(printable(f"{name} in {node.place} ({domain} opset {node.opset})"), style="not bold")
     grid = Table.grid(padding=(0, 2))
     grid.add_column()
     grid.add_column(overflow="fold")
@@ -91,7 +91,7 @@ def stock_text(answers: Iterable[StockAnswer]) -> Text:
         if answer.refusal is None:
             text.append("runs it", style="green")
         else:
-            text.append(f"refuses it: {answer.refusal}", style="yellow")
+            text.append(printable(f"refuses it: {answer.refusal}"), style="yellow")
     return text if answers else Text("not asked, as an attribute's value is not known", style="yellow")
 
 
@@ -100,6 +100,6 @@ def verdict_line(facts: ModelFacts) -> Text:
     if not facts.nodes:
         return Text("The model has none of this package's operators.")
     if facts.refusal is not None:
-        return Text(f"Refused by the model check: {facts.refusal}", style="red")
+        return Text(printable(f"Refused by the model check: {facts.refusal}"), style="red")
     count = len(facts.nodes)
     return Text(f"{count} operator{'s' * (count > 1)}, accepted by the model check.", style="green")

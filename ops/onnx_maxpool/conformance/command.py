@@ -20,6 +20,7 @@ from onnx_maxpool.conformance.cases import all_cases
 from onnx_maxpool.conformance.judge import Outcome, Result
 from onnx_maxpool.conformance.report import view
 from onnx_maxpool.conformance.runner import BackendRun, run_backend
+from onnx_maxpool.errors import printable
 from onnx_maxpool.model_inputs import InputError
 from onnx_maxpool.tables import add_row, plain_table
 
@@ -82,12 +83,12 @@ def chosen_cases(operators: Sequence[str], pattern: str) -> list[Case]:
 
 def run_with_progress(name: str, cases: Sequence[Case], time_limit: float) -> BackendRun:
     """A backend's run, with a bar on stderr."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=len(cases))
+        task = progress.add_task(printable(name), total=len(cases))
 
         def advance(result: Result) -> None:
-            progress.update(task, advance=1, description=f"{name} {result.case.name}")
+            progress.update(task, advance=1, description=printable(f"{name} {result.case.name}"))
 
         return run_backend(name, cases, time_limit=time_limit, progress=advance)
 
@@ -95,7 +96,7 @@ def run_with_progress(name: str, cases: Sequence[Case], time_limit: float) -> Ba
 def print_run(console: Console, run: BackendRun) -> None:
     """What ran, how many required cases came out how, each divergence, and the fingerprint."""
     about = ", ".join(f"{name} {value}" for name, value in run.description.items())
-    console.print(Text.assemble((run.backend, "bold"), f"  {about}"), soft_wrap=True)
+    console.print(Text.assemble((printable(run.backend), "bold"), printable(f"  {about}")), soft_wrap=True)
     tally = view.Tally.of(run.results)
     counts = [(f"{count} {outcome.value}", STYLES[outcome]) for outcome, count in tally.counts.items()]
     line = Text.assemble(f"  {tally.required} required cases: ", *_joined(counts))

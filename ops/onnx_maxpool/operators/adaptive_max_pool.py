@@ -35,10 +35,11 @@ def adaptive_max_pool(x: Array, output_size: Array, *, index_type: np.dtype[Any]
     if index_type is not None:
         check_index(x.shape, index_type)
     check_bytes(NAME, "Y", dims, x.dtype.itemsize)
+    if index_type is not None:
+        check_bytes(NAME, "Indices", dims, index_type.itemsize)
     windows = tuple(map(adaptive_windows, x.shape[2:], sizes))
     if index_type is None:
         return (window_max(x, windows),)
-    check_bytes(NAME, "Indices", dims, index_type.itemsize)
     y, index = window_first_max(x, windows)
     return y, index.astype(index_type)
 

@@ -41,10 +41,11 @@ def max_pooling1(
     if index_type is not None:
         check_index(x.shape, index_type)
     check_bytes(NAME, "Y", dims, x.dtype.itemsize)
+    if index_type is not None:
+        check_bytes(NAME, "Indices", dims, index_type.itemsize)
     windows = tuple(map(sliding_windows, x.shape[2:], window_size, strides, start_padding, end_padding))
     if index_type is None:
         return (window_max(x, windows),)
-    check_bytes(NAME, "Indices", dims, index_type.itemsize)
     y, cell = window_first_max(x, windows)
     image = np.arange(x.shape[0] * x.shape[1], dtype=np.int64).reshape(*x.shape[:2], *(1 for _ in windows))
     return y, (image * math.prod(x.shape[2:]) + cell).astype(index_type)

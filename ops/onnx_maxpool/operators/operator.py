@@ -107,7 +107,7 @@ class Operator:
         attributes: dict[str, Any] = {}
         for name, attribute in known.items():
             if attribute.required and name not in given:
-                raise OperatorError(f"{version.title}: the required attribute {name} is missing")
+                raise OperatorError(f"{version.name}: the required attribute {name} is missing")
             attributes[name] = given[name] if name in given else attribute.value(attributes)
         self.check_attributes(attributes)
         spellings = [INDEX_SPELLINGS[name] for name in version.index_types]
@@ -128,7 +128,7 @@ class Operator:
         """The outputs of one version of the operator for these inputs and attributes.
 
         The index is among them if it is asked for. Raises OperatorError for types that are not the version's, and for
-        whatever else the operator refuses.
+        whatever else the operator refuses, and MemoryError where NumPy does.
         """
         self.check_types(version, {name: element_type(x) for name, x in zip(self.inputs, inputs, strict=True)})
         settings = self.complete(version, attributes)
@@ -138,7 +138,10 @@ class Operator:
             settings["index_type"] = np.dtype(chosen) if with_index else None
         if self.cuts_bins:
             settings["bin_edges"] = bin_edges
-        return self.evaluate(*inputs, **settings)
+        try:
+            return self.evaluate(*inputs, **settings)
+        except MemoryError as error:
+            raise MemoryError(f"{version.name}: {error}") from None
 
 
 def index_type(version: OperatorVersion, attributes: Attributes) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, shape_inference
 
 from onnx_maxpool.errors import OperatorError, listing
-from onnx_maxpool.model_check import check_model, node_attributes, outline, type_name
+from onnx_maxpool.model_check import check_model, inlining, node_attributes, outline, type_name
+from onnx_maxpool.model_files import Model, read_model
 from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, every_node, operator_nodes, subgraphs
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE, index_type
@@ -25,24 +25,23 @@ Types = Mapping[str, "TypeProto.Tensor"]
 """Values' types by name, as far as they are known."""
 
 
-def to_portable(
-    model: str | os.PathLike[str] | bytes | ModelProto, *, only: Collection[str] | None = None
-) -> ModelProto:
+def to_portable(model: Model, *, only: Collection[str] | None = None) -> ModelProto:
     """The model with our operators replaced by standard ones, which any runtime has; the given model is not changed.
 
     `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, by
     default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are inlined. Every
     other node, and the graph's inputs, outputs and weights, stay. Bins are cut exactly (M7).
 
-    Raises OperatorError for an unknown name, for nodes that the model check refuses, for an operator of which types or
-    rank cannot be inferred, and for an opset of ai.onnx older than 11.
+    Raises what `read_model` raises, and OperatorError for an unknown name, for nodes that the model check refuses, for
+    an operator of which types or rank cannot be inferred, and for an opset of ai.onnx older than 11.
     """
     known = [version.name for version in newest_versions()]
     for name in only or ():
         if name not in known:
             raise OperatorError(f"to_portable: operator {name}, expected {listing(known)}")
     chosen = frozenset(known if only is None else only)
-    converted = _own_copy(model)
+    converted = ModelProto()
+    converted.CopyFrom(read_model(model, "load"))
     check_model(converted)
     if not any(found.node.op_type in chosen for found in operator_nodes(converted)):
         return converted
@@ -65,16 +64,6 @@ def to_portable(
     return converted
 
 
-def _own_copy(model: str | os.PathLike[str] | bytes | ModelProto) -> ModelProto:
-    if isinstance(model, bytes):
-        return onnx.load_model_from_string(model)
-    if not isinstance(model, ModelProto):
-        return onnx.load_model(os.fspath(model))
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    return copy
-
-
 def _with_functions_inlined(model: ModelProto, chosen: Collection[str]) -> ModelProto:
     """Without calls of functions that contain a chosen operator, or that call one that does.
 
@@ -95,7 +84,8 @@ def _with_functions_inlined(model: ModelProto, chosen: Collection[str]) -> Model
             for function in model.functions
             if any((node.domain, node.op_type) in holding for node in every_node(function.node))
         }
-    inlined = inliner.inline_selected_functions(model, sorted(holding), exclude=False)
+    with inlining():
+        inlined = inliner.inline_selected_functions(model, sorted(holding), exclude=False)
     for function in inlined.functions:
         if any(_is_chosen(node, chosen) for node in every_node(function.node)):
             raise OperatorError(
@@ -128,7 +118,7 @@ def _inferred(model: ModelProto) -> ModelProto:
     register_schemas()
     try:
         return shape_inference.infer_shapes(model)
-    except shape_inference.InferenceError:
+    except (shape_inference.InferenceError, RuntimeError, ValueError):
         return model
 
 

@@ -9,6 +9,7 @@ import junitparser as untyped_junitparser
 
 from onnx_maxpool.conformance.judge import Outcome, Result
 from onnx_maxpool.conformance.runner import BackendRun
+from onnx_maxpool.errors import printable
 
 junitparser: Any = untyped_junitparser  # its functions carry no types
 
@@ -46,11 +47,12 @@ def junit(runs: Sequence[BackendRun]) -> str:
     """JUnit's XML: a suite per backend. Only required cases fail there, as only they decide."""
     report = junitparser.JUnitXml(name="onnx-maxpool conformance")
     for run in runs:
-        suite = junitparser.TestSuite(run.backend)
+        backend = printable(run.backend)
+        suite = junitparser.TestSuite(backend)
         for name, value in run.description.items():
-            suite.add_property(name, value)
+            suite.add_property(printable(name), printable(value))
         for result in run.results:
-            case = junitparser.TestCase(result.case.name, f"{run.backend}.{result.case.operator}", result.seconds)
+            case = junitparser.TestCase(result.case.name, f"{backend}.{result.case.operator}", result.seconds)
             case.result = _verdict(result)
             suite.add_testcase(case)
         report.add_testsuite(suite)
@@ -62,7 +64,7 @@ def junit(runs: Sequence[BackendRun]) -> str:
 def _verdict(result: Result) -> list[Any]:
     if result.outcome is Outcome.PASS:
         return []
-    message = f"{', '.join(result.case.rules)}: {result.case.question} {result.detail}".strip()
+    message = printable(f"{', '.join(result.case.rules)}: {result.case.question} {result.detail}".strip())
     if not result.case.required:
         return [junitparser.Skipped(f"implementation-defined, {result.outcome.value}: {message}")]
     if result.outcome is Outcome.FAIL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from onnx_maxpool.conformance.report import view
 from onnx_maxpool.conformance.report.svg import picture
 from onnx_maxpool.conformance.rules import RULES
 from onnx_maxpool.conformance.runner import BackendRun
-from onnx_maxpool.errors import element_type, shape
+from onnx_maxpool.errors import element_type, printable, shape
 
 MOST_VALUES = 60
 
@@ -100,5 +101,5 @@ def tensor(array: Array) -> str:
 
 
 def table_cell(text: str) -> str:
-    """Text that stands in a Markdown table."""
-    return " ".join(text.replace("|", "\\|").split())
+    """Text that stands in a Markdown table, and is neither HTML nor a link there."""
+    return re.sub(r"([\\|<>`\[\]])", r"\\\1", " ".join(printable(text).split()))
