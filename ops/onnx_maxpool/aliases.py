@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -21,3 +21,10 @@ Attributes = Mapping[str, Any]
 
 BinEdges = Literal["exact", "float32"]
 """How ROI bins are cut: by exact integers (M7), or in float32 as ONNX Runtime's own kernel does (M12)."""
+
+PythonFunction = Callable[..., "Array | tuple[Array, ...]"]
+"""`function(*inputs, **attributes)`: an operator's outputs.
+
+The attributes are complete. An operator that cuts bins gets `bin_edges` too, and one with an index `index_type`, its
+dtype, or None where the index is not wanted.
+"""

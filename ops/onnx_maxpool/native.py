@@ -11,15 +11,13 @@ from typing import Any, Literal
 import onnx
 import onnxruntime as ort
 
-from onnx_maxpool.aliases import BinEdges
+from onnx_maxpool.aliases import BinEdges, PythonFunction
 from onnx_maxpool.attribute_values import attribute_value
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.model_check import check_model
 from onnx_maxpool.model_files import Model, read_model
 from onnx_maxpool.model_nodes import operator_nodes
 from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE
-from onnx_maxpool.python_functions import PythonFunction, forget, keep
-from onnx_maxpool.python_ops import register_python_ops, with_python_ops
 from onnx_maxpool.registration import register
 from onnx_maxpool.registry import INDEX_SPELLINGS, newest_versions
 
@@ -66,6 +64,10 @@ def load(
             check_model(parsed)
             check_index_types(parsed)
         return _session(model, options, chosen)
+    # Not before it is needed: everybody else would wait for it when they import the package.
+    from onnx_maxpool.python_functions import forget, keep
+    from onnx_maxpool.python_ops import register_python_ops, with_python_ops
+
     register_python_ops(options, bin_edges=bin_edges)
     whole = read_model(model, "load")
     if check:

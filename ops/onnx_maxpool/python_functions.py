@@ -7,14 +7,14 @@ import itertools
 import json
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
 
-from onnx_maxpool.aliases import Array, Attributes
+from onnx_maxpool.aliases import Array, Attributes, PythonFunction
 from onnx_maxpool.errors import OperatorError, element_type
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import OperatorVersion, newest_versions, versions_of
@@ -28,13 +28,6 @@ memory, and sessions that were made before then call what is no longer there.
 
 CARRIERS = {"float16": "float", "bfloat16": "float"}
 """The types in which values of those types travel, as onnxruntime-extensions takes neither; exact for a maximum."""
-
-PythonFunction = Callable[..., "Array | tuple[Array, ...]"]
-"""`function(*inputs, **attributes)`: an operator's outputs.
-
-The attributes are complete. An operator that cuts bins gets `bin_edges` too, and one with an index `index_type`, its
-dtype, or None where the index is not wanted.
-"""
 
 
 @dataclass(frozen=True)
