@@ -226,6 +226,14 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> 
     for i, name in enumerate(("x1", "y1", "x2", "y2"), start=1):
         row = (*ROI[:i], NAN, *ROI[i + 1 :])
         yield bad_roi(f"{name} that is NaN", "M11", f"{name} nan, expected a number", ROI, row)
+    words = f"Y would have shape [0,1,{LARGEST},{LARGEST}], expected fewer than 2^63 bytes"
+    yield good.bad(
+        "an empty output of too large sides",
+        "M1",
+        words,
+        inputs={"rois": rois(ROI)[..., :0, :]},
+        attributes={size: [LARGEST] * 2},
+    )
     words = f"Y would have shape [3,1,{LARGEST},{LARGEST}], expected fewer than 2^63 bytes"
     yield good.bad(
         "an output of 2^63 bytes", "M1", words, inputs={"rois": rois(ROI, ROI, ROI)}, attributes={size: [LARGEST] * 2}

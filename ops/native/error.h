@@ -55,16 +55,18 @@ std::string text(Float value) {
   return out;
 }
 
-// The product of a shape's dimensions and `size`, or -1 where it leaves 63 bits.
+// The product of a shape's dimensions and `size`, or -1 where that of those that are not 0 leaves 63 bits.
 inline int64_t checked_product(const Shape& shape, int64_t size) {
+  bool empty = false;
   for (int64_t dim : shape) {
-    if (dim == 0) return 0;
-  }
-  for (int64_t dim : shape) {
+    if (dim == 0) {
+      empty = true;
+      continue;
+    }
     if (size > std::numeric_limits<int64_t>::max() / dim) return -1;
     size *= dim;
   }
-  return size;
+  return empty ? 0 : size;
 }
 
 }  // namespace onnx_maxpool

@@ -11,8 +11,11 @@ LARGEST_SIDE = 2**31 - 1
 
 
 def check_bytes(operator: str, output: str, dims: tuple[int, ...], itemsize: int) -> None:
-    """An output's bytes must be countable in 63 bits."""
-    if math.prod(dims) * itemsize >= 2**63:
+    """An output's bytes must be countable in 63 bits, those of an empty one as if it had a cell in every direction.
+
+    NumPy holds no others.
+    """
+    if math.prod(max(dim, 1) for dim in dims) * itemsize >= 2**63:
         raise OperatorError(f"{operator}: {output} would have shape {shape(dims)}, expected fewer than 2^63 bytes")
 
 
