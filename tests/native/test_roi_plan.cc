@@ -1,0 +1,181 @@
+// How a run of ROIs is planned (roi_plan.h): the grouping by image, and where the cost model changes its mind.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "roi_plan.h"
+
+namespace {
+
+using namespace onnx_maxpool;
+
+void require(bool holds, const std::string& what) {
+  if (holds) return;
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::abort();
+}
+
+// A map of VGG-16's, in float on AVX-512, on one processor.
+RoiShape vgg16(int64_t rois) { return {1, 38, 50, rois, 7, 7, 32, 64, 1}; }
+
+// ROIs of one size, the first in the map's upper left corner and each a cell further on; of as many images as given.
+RoiWindows rois_of(const RoiShape& shape, int64_t height, int64_t width) {
+  RoiWindows windows;
+  const auto cut = [](std::vector<Window>& all, int64_t start, int64_t extent, int64_t bins, int64_t size) {
+    for (int64_t i = 0; i < bins; ++i) {
+      const int64_t end = (extent * (i + 1) + bins - 1) / bins;
+      all.push_back({std::min(start + extent * i / bins, size), std::min(start + end, size)});
+    }
+  };
+  for (int64_t roi = 0; roi < shape.rois; ++roi) {
+    windows.image.push_back(roi % shape.images);
+    cut(windows.rows, roi % (shape.height - height + 1), height, shape.bins_y, shape.height);
+    cut(windows.columns, roi % (shape.width - width + 1), width, shape.bins_x, shape.width);
+  }
+  return windows;
+}
+
+RoiPlan plan_of(const RoiShape& shape, int64_t height, int64_t width) {
+  return plan_rois(shape, rois_of(shape, height, width));
+}
+
+// The least number of ROIs from which on tables are worth their filling.
+int64_t first_shared(RoiShape shape, int64_t height, int64_t width) {
+  int64_t first = 0;
+  for (shape.rois = 1; shape.rois <= 400; ++shape.rois) {
+    const bool shared = plan_of(shape, height, width).shared;
+    require(shared || first == 0, "tables are given up for more ROIs");
+    if (shared && first == 0) first = shape.rois;
+  }
+  require(first > 0, "400 ROIs share no tables");
+  return first;
+}
+
+void groups_by_image() {
+  RoiShape shape = vgg16(5);
+  shape.images = 4;
+  RoiWindows windows = rois_of(shape, 10, 10);
+  windows.image = {2, 0, 2, 3, 0};
+  const RoiPlan plan = plan_rois(shape, windows);
+  require(plan.image_begins == std::vector<int64_t>({0, 2, 2, 4, 5}), "where each image's ROIs begin");
+  require(plan.image_rois == std::vector<int64_t>({1, 4, 0, 2, 3}), "each image's ROIs, in their order");
+}
+
+// Tables cost as much as the map; without them each ROI costs as much as its own cells.
+void shares_tables_where_rois_are_many_or_large() {
+  require(!plan_of(vgg16(1), 38, 50).shared, "one ROI fills tables");
+  const int64_t large = first_shared(vgg16(0), 38, 50), middle = first_shared(vgg16(0), 19, 25),
+                small = first_shared(vgg16(0), 7, 7);
+  require(1 < large && large < middle && middle < small, "smaller ROIs share tables sooner");
+  require(large <= 4, "four ROIs of the whole map fill no tables");
+}
+
+// A block's tables are one thread's: where blocks are few, ROIs by themselves keep more threads busy.
+void counts_idle_threads() {
+  RoiShape shape = vgg16(0);
+  shape.blocks = 1;
+  const int64_t alone = first_shared(shape, 19, 25);
+  shape.processors = 2;
+  require(first_shared(shape, 19, 25) > alone, "threads that stand idle cost nothing");
+  shape.blocks = 2;
+  require(first_shared(shape, 19, 25) <= alone, "threads that are all busy cost something");
+}
+
+void takes_as_many_levels_as_windows_are_high() {
+  int levels = 0;
+  for (int64_t height : {7, 14, 28, 56, 112, 224, 448}) {
+    RoiShape shape = vgg16(2000);
+    shape.height = 500;
+    const RoiPlan plan = plan_of(shape, height, 50);
+    require(plan.tallest == height / 7, "the tallest window");
+    require((int64_t{1} << plan.levels) <= plan.tallest, "a table's rows are higher than any window");
+    require(plan.levels >= levels && plan.levels <= kMostLevels, "levels grow with the windows");
+    levels = plan.levels;
+  }
+  require(levels >= 3, "tall windows take few levels");
+  RoiShape shape = vgg16(1);
+  require(plan_of(shape, 7, 7).levels == 0, "windows one row high need but the map");
+  // More levels cost a pass over the map each, which few ROIs do not repay.
+  shape.height = 500;
+  require(plan_of(shape, 448, 50).levels < levels, "one ROI takes as many levels as 2000");
+}
+
+// A second-level cache is taken to hold 1 MiB.
+void sweeps_where_tables_leave_the_cache() {
+  RoiShape shape = vgg16(1000);
+  shape.width = 64;
+  shape.bins_y = 64;  // of windows one row high: no table but the map itself
+  shape.height = (int64_t{1} << 20) / (shape.width * shape.vector_bytes);
+  const RoiPlan held = plan_of(shape, 64, 60);
+  require(held.shared && held.levels == 0 && !held.sweep && held.tasks.empty(), "tables of 1 MiB leave the cache");
+  ++shape.height;
+  const RoiPlan swept = plan_of(shape, 64, 60);
+  require(swept.shared && swept.levels == 0 && swept.sweep, "tables of more than 1 MiB stay in the cache");
+}
+
+// Batches hold as many ROIs' bins as a worker has memory for, or one; rows of bins go from the map's last row up.
+void orders_a_sweep() {
+  RoiShape shape = vgg16(700);
+  shape.height = 400;
+  shape.width = 400;
+  shape.images = 2;
+  shape.bins_y = shape.bins_x = 28;
+  const RoiWindows windows = rois_of(shape, 100, 100);
+  const RoiPlan plan = plan_rois(shape, windows);
+  const int64_t bytes = shape.bins_y * shape.bins_x * shape.vector_bytes, most = int64_t{8} << 20;
+  require(plan.sweep && plan.batch * bytes <= most && (plan.batch + 1) * bytes > most, "a batch's memory");
+  require(plan.batch < 350, "each image's ROIs are several batches");
+  require(plan.tasks.size() == static_cast<size_t>(shape.rois * shape.bins_y), "a task for each row of bins");
+  size_t task = 0;
+  for (int64_t image = 0; image < shape.images; ++image) {
+    const int64_t end = plan.image_begins[static_cast<size_t>(image) + 1];
+    for (int64_t first = plan.image_begins[static_cast<size_t>(image)]; first < end; first += plan.batch) {
+      const int64_t count = std::min(plan.batch, end - first);
+      std::set<std::pair<int64_t, int64_t>> seen;
+      int64_t last = shape.height;
+      for (int64_t i = 0; i < count * shape.bins_y; ++i, ++task) {
+        const RoiTask& now = plan.tasks[task];
+        require(now.slot >= 0 && now.slot < count && now.row >= 0 && now.row < shape.bins_y, "a task of another batch");
+        seen.insert({now.slot, now.row});
+        const int64_t roi = plan.image_rois[static_cast<size_t>(first + now.slot)];
+        const int64_t top = windows.rows[static_cast<size_t>(roi * shape.bins_y + now.row)].start;
+        require(top <= last, "a sweep turns back");
+        last = top;
+      }
+      require(seen.size() == static_cast<size_t>(count * shape.bins_y), "a row of bins comes twice");
+    }
+  }
+  shape.bins_y = shape.bins_x = 400;
+  require(plan_of(shape, 400, 400).batch == 1, "bins beyond a batch's memory");
+}
+
+void estimates_work() {
+  double last = 0;
+  for (int64_t rois : {1, 2, 10, 100, 1000}) {
+    const double cycles = plan_of(vgg16(rois), 19, 25).cycles;
+    require(cycles > last, "more ROIs are no more work");
+    last = cycles;
+  }
+  RoiShape empty = vgg16(3);
+  RoiWindows windows = rois_of(empty, 7, 7);
+  for (Window& rows : windows.rows) rows.end = rows.start;
+  const RoiPlan plan = plan_rois(empty, windows);
+  require(plan.cycles > 0 && plan.tallest == 0 && plan.levels == 0, "ROIs beyond the map");
+}
+
+}  // namespace
+
+int main() {
+  groups_by_image();
+  shares_tables_where_rois_are_many_or_large();
+  counts_idle_threads();
+  takes_as_many_levels_as_windows_are_high();
+  sweeps_where_tables_leave_the_cache();
+  orders_a_sweep();
+  estimates_work();
+  std::puts("all is well");
+  return 0;
+}
