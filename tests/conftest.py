@@ -18,7 +18,7 @@ if os.environ.get("ONNX_MAXPOOL_ALL_PEERS") and not TORCH_IS_HERE:
 # `repeatable` draws the same examples on every run. `long` is for campaigns: `pytest --hypothesis-profile=long`.
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("repeatable", derandomize=True, **COMMON)
-settings.register_profile("long", max_examples=10_000, print_blob=True, **COMMON)
+settings.register_profile("long", max_examples=2_000, print_blob=True, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
