@@ -29,7 +29,7 @@ def in_onnxruntime(model: onnx.ModelProto, feeds: Feeds) -> list[Array]:
     return onnx_maxpool.run(_session(model.SerializeToString(deterministic=True)), feeds)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _session(model: bytes) -> ort.InferenceSession:
     return ort.InferenceSession(model, providers=["CPUExecutionProvider"])
 
@@ -59,9 +59,9 @@ def in_openvino(model: onnx.ModelProto, feeds: Feeds) -> list[Array]:
     ]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _compiled(model: bytes) -> ov.CompiledModel:
-    """It takes half a second, on one processor."""
+    """It takes half a second, on one processor, and tens of megabytes."""
     return CORE.compile_model(CORE.read_model(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 
 

@@ -21,7 +21,7 @@ from onnx_maxpool.comparison import first_difference, reference_evaluator
 from onnx_maxpool.models import MODELS
 from onnx_maxpool.registry import newest_versions
 
-CORPUS = Path(__file__).parent.parent / "models"
+CORPUS = Path(__file__).parent.parent / "models" / "node"
 OPERATORS = [row.name for row in newest_versions()]
 
 IN_FLOAT32 = "double is computed in float32"
@@ -66,10 +66,10 @@ def test_whole_models_in_openvino(name: str, tmp_path: Path) -> None:
 
 
 @cache
-def cases(folder: str) -> dict[str, dict[bytes, list[Path]]]:
+def cases() -> dict[str, dict[bytes, list[Path]]]:
     """The corpus's cases by operator, and those together whose models are one where no dimension is said."""
     found: dict[str, dict[bytes, list[Path]]] = {name: defaultdict(list) for name in OPERATORS}
-    for path in sorted((CORPUS / folder).iterdir()):
+    for path in sorted(CORPUS.iterdir()):
         model = onnx.load(path / "model.onnx")
         model.graph.name = "case"
         for value in model.graph.input:
@@ -102,7 +102,7 @@ def answers(run: Run, given: bytes, paths: Sequence[Path]) -> dict[str, str]:
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("run", [in_onnxruntime, in_openvino])
 def test_every_conformance_case(run: Run, operator: str) -> None:
-    groups = cases("node")[operator]
+    groups = cases()[operator]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(partial(answers, run), groups, groups.values())
         wrong = {name: words for each in found for name, words in each.items()}
@@ -112,5 +112,5 @@ def test_every_conformance_case(run: Run, operator: str) -> None:
 
 
 def test_the_table_of_what_openvino_narrows_is_of_cases_that_there_are() -> None:
-    names = {path.name.removeprefix("test_") for path in (CORPUS / "node").iterdir()}
+    names = {path.name.removeprefix("test_") for path in CORPUS.iterdir()}
     assert set(NARROWED_BY_OPENVINO) <= names
