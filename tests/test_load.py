@@ -59,7 +59,7 @@ def at_once(*works: Callable[[], object]) -> None:
             done.result()
 
 
-def python(script: str, *arguments: str, seconds: float = 120) -> subprocess.CompletedProcess[str]:
+def python(script: str, *arguments: str, seconds: float = 300) -> subprocess.CompletedProcess[str]:
     """A script in an interpreter of its own."""
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
@@ -211,7 +211,7 @@ def test_forked_workers(work: Callable[[int], Array]) -> None:
     max_roi_pool_in_child(0)
     assert_same(run(INHERITED["one"]), EXPECTED)
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        for y in pool.map_async(work, range(6)).get(timeout=100):
+        for y in pool.map_async(work, range(6)).get(timeout=300):
             assert_same(y, EXPECTED)
     assert_same(run(INHERITED["one"]), EXPECTED)
 
@@ -223,7 +223,7 @@ import test_load
 if __name__ == "__main__":
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         for work in test_load.IN_CHILD:
-            for y in pool.map_async(work, range(2)).get(timeout=100):
+            for y in pool.map_async(work, range(2)).get(timeout=300):
                 test_load.assert_same(y, test_load.EXPECTED)
     print("equal")
 """
@@ -234,7 +234,7 @@ def test_spawned_workers(tmp_path: Path) -> None:
     script.write_text(SPAWNED)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
     done = subprocess.run(
-        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=400, check=False
     )
     assert (done.returncode, done.stdout) == (0, "equal\n"), done.stderr
 
