@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import openvino as ov
-import oracle
 import pytest
 from openvino import opset14
 from pool_cases import (
@@ -14,7 +13,6 @@ from pool_cases import (
     Run,
     assert_same,
     both,
-    dtype_of,
     mixed,
     model,
     reference,
@@ -62,24 +60,6 @@ def test_equals_openvino(run: Run, rank: int) -> None:
         proto = model(NAME, OPSET, given, with_index=True, index_element_type="i32")
         for actual, expected in zip(run(proto, given), openvino_outputs(given["X"], sizes), strict=True):
             assert_same(actual, expected)
-
-
-@both
-@pytest.mark.parametrize("element_type", TYPES)
-@pytest.mark.parametrize("rank", [1, 2, 3])
-@pytest.mark.parametrize(("spelling", "index_type"), [("i32", "int32"), ("i64", "int64")])
-def test_equals_the_brute_force_oracle(run: Run, element_type: str, rank: int, spelling: str, index_type: str) -> None:
-    """G2 to G5, A2 to A4."""
-    rng = np.random.default_rng(20 + rank)
-    for i in range(3):
-        shape, sizes = random_sizes(rng, rank)
-        given = feeds(mixed(rng, shape, dtype_of(element_type)), sizes, (np.int32, np.int64)[i % 2])
-        y, index = run(model(NAME, OPSET, given, with_index=True, index_element_type=spelling), given)
-        expected, expected_index = oracle.adaptive_max_pool(given["X"], sizes)
-        assert_same(y, expected)
-        assert_same(index, expected_index.astype(index_type))
-        (alone,) = run(model(NAME, OPSET, given), given)
-        assert_same(alone, expected)
 
 
 @both
