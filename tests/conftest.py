@@ -1,9 +1,14 @@
-"""Which peers are here to be compared with."""
+"""Which peers are here to be compared with, and what the ONNX Runtime that is here cannot do."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Generator
+
+import pytest
+
+from onnx_maxpool import OperatorError
 
 # PyTorch takes gigabytes on some platforms, so the extra `test` does without. scripts/check does not: it says so here.
 TORCH_IS_HERE = importlib.util.find_spec("torch") is not None
@@ -16,3 +21,21 @@ if os.environ.get("ONNX_MAXPOOL_ALL_PEERS") and not TORCH_IS_HERE:
 
 def pytest_report_header() -> str | None:
     return None if TORCH_IS_HERE else f"left out, as torch is not installed: {', '.join(NEED_TORCH)} (extra `torch`)"
+
+
+NEEDS_NEWER_RUNTIME = "as another needs ONNX Runtime"
+"""The words by which `load` refuses index types other than the default in ONNX Runtime before 1.28."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """What is refused in these words is a failure that is expected, with the words as its reason.
+
+    They stand in the run's summary. In newer runtimes `load` never says them.
+    """
+    try:
+        yield
+    except OperatorError as error:
+        if NEEDS_NEWER_RUNTIME in str(error):
+            pytest.xfail(str(error))
+        raise
