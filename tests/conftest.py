@@ -10,17 +10,22 @@ import pytest
 
 from onnx_maxpool import OperatorError
 
-# PyTorch takes gigabytes on some platforms, so the extra `test` does without. scripts/check does not: it says so here.
-TORCH_IS_HERE = importlib.util.find_spec("torch") is not None
-NEED_TORCH = ["test_against_torch.py", "test_torch_export.py"]
-collect_ignore = [] if TORCH_IS_HERE else NEED_TORCH
+# What takes gigabytes or minutes, the extra `test` does without. scripts/check does not: it says so here.
+NEEDED_BY = {
+    "torch": ["test_against_torch.py", "test_torch_export.py"],
+    "ziglang": ["test_distribution.py"],
+}
+MISSING = [name for name in NEEDED_BY if importlib.util.find_spec(name) is None]
+collect_ignore = [file for name in MISSING for file in NEEDED_BY[name]]
 
-if os.environ.get("ONNX_MAXPOOL_ALL_PEERS") and not TORCH_IS_HERE:
-    raise RuntimeError("torch is missing, expected here as ONNX_MAXPOOL_ALL_PEERS is set: pip install '.[check]'")
+if os.environ.get("ONNX_MAXPOOL_ALL_PEERS") and MISSING:
+    raise RuntimeError(
+        f"{' and '.join(MISSING)} missing, expected here as ONNX_MAXPOOL_ALL_PEERS is set: pip install '.[check]'"
+    )
 
 
 def pytest_report_header() -> str | None:
-    return None if TORCH_IS_HERE else f"left out, as torch is not installed: {', '.join(NEED_TORCH)} (extra `torch`)"
+    return f"left out, as {', '.join(MISSING)} is not installed: {', '.join(collect_ignore)}" if MISSING else None
 
 
 NEEDS_NEWER_RUNTIME = "as another needs ONNX Runtime"
