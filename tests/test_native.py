@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import re
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +184,26 @@ def test_optimization_levels(level: str) -> None:
     options = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
     assert_same(run(onnx_maxpool.load(model(), options)), reference(model(), X, ROIS))
+
+
+def test_a_runtime_that_is_too_old() -> None:
+    """The library itself refuses it, in the words of CreateStatus, the first function of every version's interface."""
+    said = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+    def create_status(code: int, message: bytes) -> int:
+        said.append((code, message.decode()))
+        return 1
+
+    interface = (ctypes.c_void_p * 1)(ctypes.cast(create_status, ctypes.c_void_p).value)
+    get_api = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(
+        lambda version: ctypes.addressof(interface) if version == 1 else None
+    )
+    version = ctypes.CFUNCTYPE(ctypes.c_char_p)(lambda: b"1.22.1")
+    pointers = [ctypes.cast(function, ctypes.c_void_p).value for function in (get_api, version)]
+    base = (ctypes.c_void_p * 2)(*pointers)
+    register = ctypes.CDLL(onnx_maxpool.library_path()).RegisterCustomOps
+    register.restype = ctypes.c_void_p
+    assert register(None, base) == 1
+    (floor,) = re.findall(r'"onnxruntime>=([\d.]+)"', (Path(__file__).parent.parent / "pyproject.toml").read_text())
+    assert said == [(1, f"onnx_maxpool: ONNX Runtime is 1.22.1, expected {floor} or newer")]

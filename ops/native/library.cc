@@ -113,11 +113,12 @@ void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_opti
 
 extern "C" ONNX_MAXPOOL_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
   using namespace onnx_maxpool;
-  const OrtApi* api = base->GetApi(ort::kApiVersion);
-  if (!api) {
+  // By the version, not by asking for its interface: a runtime that lacks that prints lines of its own.
+  if (!is_at_least(base->GetVersionString(), 1, 23)) {
     const std::string message =
         "onnx_maxpool: ONNX Runtime is " + std::string(base->GetVersionString()) + ", expected 1.23 or newer";
     return ort::CreateStatus::of(base->GetApi(1))(ort::kFail, message.c_str());
   }
+  const OrtApi* api = base->GetApi(ort::kApiVersion);
   return guarded(api, [&] { register_in(api, options, is_at_least(base->GetVersionString(), 1, 28)); });
 }

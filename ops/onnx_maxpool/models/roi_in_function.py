@@ -20,7 +20,7 @@ roi_in_function (float[1,C,H,W] fine, float[1,C,h,w] coarse, float[R,4] boxes) =
 <domain: "{LOCAL_DOMAIN}", opset_import: ["": 22]>
 PoolBoxes <scale> (features, boxes) => (pooled)
 {{
-    batch_column = Constant <value_ints = [0, 1, 0, 0]> ()
+    batch_column = Constant <value = int64[4] {{0, 1, 0, 0}}> ()
     rois = Pad (boxes, batch_column)
     pooled = MaxRoiPool <pooled_shape = [4, 4], spatial_scale: float = @scale> (features, rois)
 }}

@@ -22,7 +22,7 @@ roi_in_loop (float[N,C,H,W] X, float[N,B,4] boxes) => (float[R,C,3,3] Y)
         features = Gather <axis = 0> (X, image)
         batch = Unsqueeze (features, batch_axis)
         own_boxes = Gather <axis = 0> (boxes, image)
-        batch_column = Constant <value_ints = [0, 1, 0, 0]> ()
+        batch_column = Constant <value = int64[4] {0, 1, 0, 0}> ()
         rois = Pad (own_boxes, batch_column)
         pooled = MaxRoiPool <pooled_shape = [3, 3], spatial_scale = 0.25> (batch, rois)
     }>

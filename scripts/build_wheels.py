@@ -1,0 +1,129 @@
+"""Build the source distribution, and from it wheels to give to others: `python scripts/build_wheels.py [PLATFORM ...]`.
+
+Needs the extra `wheels`. The compiler is Zig's Clang, which brings every platform's libraries with it: on Linux its
+wheels ask for glibc 2.17 alone, as auditwheel then confirms, while `pip wheel .` asks for the glibc of the machine that
+it runs on. Wheels for other platforms are compiled and linked, which is all that is proven of them here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import ziglang
+from rich.console import Console
+from rich.progress import track
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Where a wheel runs."""
+
+    tag: str
+    """The wheel's platform tag."""
+    target: str
+    """Zig's name for it, with the oldest system library that it takes."""
+    system: str
+    processor: str
+    """CMake's names."""
+    library: str
+    """The native library's file name, as registration.py looks for it."""
+
+
+PLATFORMS = {
+    "linux-x86_64": Platform("manylinux_2_17_x86_64", "x86_64-linux-gnu.2.17", "Linux", "x86_64", "libonnx_maxpool.so"),
+    "linux-aarch64": Platform(
+        "manylinux_2_17_aarch64", "aarch64-linux-gnu.2.17", "Linux", "aarch64", "libonnx_maxpool.so"
+    ),
+    "macos-arm64": Platform("macosx_11_0_arm64", "aarch64-macos.11.0", "Darwin", "arm64", "libonnx_maxpool.dylib"),
+    "macos-x86_64": Platform("macosx_11_0_x86_64", "x86_64-macos.11.0", "Darwin", "x86_64", "libonnx_maxpool.dylib"),
+    "windows-x86_64": Platform("win_amd64", "x86_64-windows-gnu", "Windows", "AMD64", "onnx_maxpool.dll"),
+}
+
+
+def run(*command: str | os.PathLike[str], **environment: str) -> str:
+    """A command's output. Ends the program with all of it where the command fails."""
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    if done.returncode:
+        raise SystemExit(f"{done.stdout}\nexit code {done.returncode}: {' '.join(map(str, command))}")
+    return done.stdout
+
+
+def source_distribution(out: Path) -> Path:
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", out, ROOT)
+    (archive,) = out.glob("*.tar.gz")
+    return archive
+
+
+def build(platform: Platform, source: Path, out: Path) -> Path:
+    """The platform's wheel, from the source distribution."""
+    zig = Path(ziglang.__file__).with_name("zig.exe" if sys.platform == "win32" else "zig")
+    options = {
+        "CMAKE_SYSTEM_NAME": platform.system,
+        "CMAKE_SYSTEM_PROCESSOR": platform.processor,
+        "CMAKE_SHARED_LINKER_FLAGS": "-s",  # this machine's `strip` knows no other platform's files
+    }
+    with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:
+        settings = ["--config-settings=install.strip=false", f"--config-settings=build-dir={folder}/build"]
+        run(
+            *(sys.executable, "-m", "pip", "wheel", "--no-deps", *settings, "--wheel-dir", folder, source),
+            CXX=f"{zig} c++ -target {platform.target}",
+            CMAKE_ARGS=" ".join(f"-D{key}={value}" for key, value in options.items()),
+        )
+        (built,) = Path(folder).glob("*.whl")
+        # pip named it after the platform that it ran on.
+        tagged = run(sys.executable, "-m", "wheel", "tags", "--remove", "--platform-tag", platform.tag, built).split()
+        wheel = Path(folder) / tagged[-1]
+        check(platform, wheel)
+        return wheel.replace(out / wheel.name)
+
+
+def check(platform: Platform, wheel: Path) -> None:
+    """Ends the program where the wheel has no library of the platform's, or is not what its tag says."""
+    if f"onnx_maxpool/{platform.library}" not in (names := zipfile.ZipFile(wheel).namelist()):
+        raise SystemExit(f"{wheel.name} has {', '.join(names)}, expected onnx_maxpool/{platform.library}")
+    if platform.system != "Linux":
+        return
+    words = " ".join(run(sys.executable, "-m", "auditwheel", "show", wheel).split())
+    found = re.search(r'following platform tag: "(\w+)"', words)
+    if not found or found[1] != platform.tag:
+        raise SystemExit(f"auditwheel says of {wheel.name}: {words}, expected {platform.tag}")
+
+
+def main(
+    platforms: Annotated[list[str] | None, typer.Argument(help=f"Of {', '.join(PLATFORMS)}; all unless given.")] = None,
+    out: Annotated[Path, typer.Option(help="Where the files go.")] = ROOT / "dist",
+) -> None:
+    chosen = platforms or list(PLATFORMS)
+    if unknown := [name for name in chosen if name not in PLATFORMS]:
+        raise typer.BadParameter(f"{', '.join(unknown)}, expected {', '.join(PLATFORMS)}")
+    out.mkdir(parents=True, exist_ok=True)
+    for stale in (*out.glob("*.tar.gz"), *out.glob("*.whl")):
+        stale.unlink()
+    console = Console(highlight=False, soft_wrap=True)
+    source = source_distribution(out)
+    console.print(f"{source.stat().st_size:>10,}  {source.name}")
+    for name in track(chosen, "Building wheels", console=console):
+        wheel = build(PLATFORMS[name], source, out)
+        console.print(f"{wheel.stat().st_size:>10,}  {wheel.name}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,26 @@
+"""What ONNX Runtimes before the newest cannot do, for the tests that leave it out there. On the newest, nothing is."""
+
+from __future__ import annotations
+
+import onnxruntime as ort
+
+from onnx_maxpool import OperatorError
+from onnx_maxpool.conformance import Case, all_cases
+from onnx_maxpool.native import check_index_types
+
+
+def runtime_is_before(major: int, minor: int) -> bool:
+    return tuple(int(part) for part in ort.__version__.split(".")[:2]) < (major, minor)
+
+
+def cases_that_load_here() -> list[Case]:
+    """All conformance cases but those with an index type that this ONNX Runtime cannot infer (before 1.28)."""
+    return [case for case in all_cases() if _loads_here(case)]
+
+
+def _loads_here(case: Case) -> bool:
+    try:
+        check_index_types(case.model())
+    except OperatorError:
+        return False
+    return True
