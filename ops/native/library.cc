@@ -115,9 +115,10 @@ extern "C" ONNX_MAXPOOL_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* o
   using namespace onnx_maxpool;
   const OrtApi* api = base->GetApi(ort::kApiVersion);
   if (!api) {
-    const std::string message =
-        "onnx_maxpool: ONNX Runtime is " + std::string(base->GetVersionString()) + ", expected 1.23 or newer";
-    return ort::CreateStatus::of(base->GetApi(1))(ort::kFail, message.c_str());
+    return guarded(base->GetApi(1), [&] {
+      throw Error("onnx_maxpool: ONNX Runtime is " + std::string(base->GetVersionString()) + ", expected 1.23 or newer",
+                  ort::kFail);
+    });
   }
   return guarded(api, [&] { register_in(api, options, is_at_least(base->GetVersionString(), 1, 28)); });
 }
