@@ -76,19 +76,22 @@ BinEdges parse_bin_edges(const std::string& name) {
 // whatever registered them, and a process may hold more than one runtime.
 const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinEdges bin_edges,
                                                          bool infers_optional_outputs) {
+  struct Made {
+    std::map<std::string, OrtCustomOpDomain*> domains;
+    size_t rows = 0;  // of the table: where one failed, the next call goes on
+  };
   static std::mutex mutex;
-  static auto& made = *new std::map<std::pair<const OrtApi*, BinEdges>, std::map<std::string, OrtCustomOpDomain*>>;
+  static auto& made = *new std::map<std::pair<const OrtApi*, BinEdges>, Made>;
   static auto& ops = *new std::deque<CustomOp>;
   const std::lock_guard<std::mutex> lock(mutex);
-  auto& found = made[{api, bin_edges}];
-  if (!found.empty()) return found;
-  std::map<std::string, OrtCustomOpDomain*> domains;
-  for (const Row& row : table(bin_edges, infers_optional_outputs)) {
+  auto& [domains, rows] = made[{api, bin_edges}];
+  for (const std::vector<Row> all = table(bin_edges, infers_optional_outputs); rows < all.size(); ++rows) {
+    const Row& row = all[rows];
     OrtCustomOpDomain*& domain = domains[row.variant.domain];
     if (!domain) check(api, ort::CreateCustomOpDomain::of(api)(row.variant.domain, &domain));
     check(api, ort::CustomOpDomainAdd::of(api)(domain, &ops.emplace_back(api, row.op, row.variant)));
   }
-  return found = std::move(domains);
+  return domains;
 }
 
 void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_optional_outputs) {
