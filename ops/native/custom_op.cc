@@ -75,10 +75,9 @@ struct KernelHandle {
 }  // namespace
 
 void check(const OrtApi* api, OrtStatus* status) {
-  if (!status) return;
-  const std::string message = ort::GetErrorMessage::of(api)(status);
-  ort::ReleaseStatus::of(api)(status);
-  throw Error(message, ort::kFail);
+  Owned<OrtStatus, ort::ReleaseStatus> owned(api);
+  *owned.out() = status;
+  if (status) throw Error(ort::GetErrorMessage::of(api)(status), ort::kFail);
 }
 
 bool Attributes::succeeded(OrtStatus* status) const {
@@ -167,10 +166,18 @@ Tensor Run::input(size_t index) const {
   return {data, dimensions(api_, info.get())};
 }
 
-void* Run::output(size_t index, const Shape& shape) const {
+void* Run::output(size_t index, ElementType type, const Shape& shape) const {
   OrtValue* value = nullptr;
   check(api_, ort::KernelContextGetOutput::of(api_)(context_, index, shape.data(), shape.size(), &value));
   if (!value) return nullptr;
+  OwnedShape info(api_);
+  check(api_, ort::GetTensorTypeAndShape::of(api_)(value, info.out()));
+  int found = 0;
+  check(api_, ort::GetTensorElementType::of(api_)(info.get(), &found));
+  if (found != static_cast<int>(type)) {
+    throw Error("onnx_maxpool: output " + std::to_string(index) + " is of element type " + std::to_string(found) +
+                " in the graph, expected " + std::to_string(static_cast<int>(type)));
+  }
   void* data = nullptr;
   check(api_, ort::GetTensorMutableData::of(api_)(value, &data));
   return data;

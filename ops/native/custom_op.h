@@ -66,8 +66,9 @@ class Run {
  public:
   Run(const OrtApi* api, OrtKernelContext* context) : api_(api), context_(context) {}
   Tensor input(size_t index) const;
-  // Where to write an output of this shape; null where the node leaves an optional output out.
-  void* output(size_t index, const Shape& shape) const;
+  // Where to write an output of this type and shape; null where the node leaves an optional output out. Throws Error
+  // where the graph has the output as another type: a saved graph is loaded without inference.
+  void* output(size_t index, ElementType type, const Shape& shape) const;
 
   // Calls work(unit, scratch) once for each unit in [0, units), on ONNX Runtime's threads, and waits. Each thread has
   // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena. `work` must not throw. `cycles`, an

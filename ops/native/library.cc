@@ -76,19 +76,22 @@ BinEdges parse_bin_edges(const std::string& name) {
 // whatever registered them, and a process may hold more than one runtime.
 const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinEdges bin_edges,
                                                          bool infers_optional_outputs) {
+  struct Made {
+    std::map<std::string, OrtCustomOpDomain*> domains;
+    size_t rows = 0;  // of the table: where one failed, the next call goes on
+  };
   static std::mutex mutex;
-  static auto& made = *new std::map<std::pair<const OrtApi*, BinEdges>, std::map<std::string, OrtCustomOpDomain*>>;
+  static auto& made = *new std::map<std::pair<const OrtApi*, BinEdges>, Made>;
   static auto& ops = *new std::deque<CustomOp>;
   const std::lock_guard<std::mutex> lock(mutex);
-  auto& found = made[{api, bin_edges}];
-  if (!found.empty()) return found;
-  std::map<std::string, OrtCustomOpDomain*> domains;
-  for (const Row& row : table(bin_edges, infers_optional_outputs)) {
+  auto& [domains, rows] = made[{api, bin_edges}];
+  for (const std::vector<Row> all = table(bin_edges, infers_optional_outputs); rows < all.size(); ++rows) {
+    const Row& row = all[rows];
     OrtCustomOpDomain*& domain = domains[row.variant.domain];
     if (!domain) check(api, ort::CreateCustomOpDomain::of(api)(row.variant.domain, &domain));
     check(api, ort::CustomOpDomainAdd::of(api)(domain, &ops.emplace_back(api, row.op, row.variant)));
   }
-  return found = std::move(domains);
+  return domains;
 }
 
 void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_optional_outputs) {
@@ -115,9 +118,10 @@ extern "C" ONNX_MAXPOOL_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* o
   using namespace onnx_maxpool;
   // By the version, not by asking for its interface: a runtime that lacks that prints lines of its own.
   if (!is_at_least(base->GetVersionString(), 1, 23)) {
-    const std::string message =
-        "onnx_maxpool: ONNX Runtime is " + std::string(base->GetVersionString()) + ", expected 1.23 or newer";
-    return ort::CreateStatus::of(base->GetApi(1))(ort::kFail, message.c_str());
+    return guarded(base->GetApi(1), [&] {
+      throw Error("onnx_maxpool: ONNX Runtime is " + std::string(base->GetVersionString()) + ", expected 1.23 or newer",
+                  ort::kFail);
+    });
   }
   const OrtApi* api = base->GetApi(ort::kApiVersion);
   return guarded(api, [&] { register_in(api, options, is_at_least(base->GetVersionString(), 1, 28)); });

@@ -20,9 +20,9 @@ class PythonResult : public Kernel {
     if (length) throw Error(std::string(static_cast<const char*>(message.data), static_cast<size_t>(length)));
     const Tensor result = run.input(0);
     const size_t bytes = element_size(type_) * static_cast<size_t>(checked_product(result.shape, 1));
-    void* output = run.output(0, result.shape);
+    void* output = run.output(0, type_, result.shape);
     if (bytes) std::memcpy(output, result.data, bytes);
-    run.output(1, {0});
+    run.output(1, ElementType::uint8_, {0});
   }
 
  private:

@@ -88,7 +88,7 @@ class RoiPool : public Kernel {
     check_rois(rois, shape[0], images);
     const int64_t bytes = checked_product(shape, static_cast<int64_t>(element_size(type_)));
     if (bytes < 0) refuse("Y would have shape " + text(shape) + ", expected fewer than 2^63 bytes");
-    void* y = run.output(0, shape);
+    void* y = run.output(0, type_, shape);
     if (bytes == 0) return;
     if (x.shape[2] == 0 || x.shape[3] == 0) {
       std::memset(y, 0, static_cast<size_t>(bytes));  // every bin is empty (M9)

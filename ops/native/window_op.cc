@@ -79,8 +79,8 @@ void pool_windows(const Run& run, const char* op, ElementType type, const Tensor
   };
   const int64_t bytes = bytes_of("Y", type);
   if (index.present) bytes_of("Indices", index.type);
-  void* y = run.output(0, shape);
-  void* indices = index.present ? run.output(1, shape) : nullptr;
+  void* y = run.output(0, type, shape);
+  void* indices = index.present ? run.output(1, index.type, shape) : nullptr;
   if (bytes == 0) return;  // G7
   const std::vector<Axis> axes = three_axes(plans);
   const PoolJob job = {x.data,

@@ -1,0 +1,170 @@
+"""Fuzz the native library with libFuzzer under AddressSanitizer and UndefinedBehaviorSanitizer.
+
+    python scripts/fuzz.py [operators|kernels] [--seconds N | --runs N] [--seed N] [--jobs N] [--corpus DIR]
+
+Builds the CMake preset `fuzz`, for which it needs Clang with libFuzzer, and goes on from where the corpus directory's
+inputs have come to. On a failure it makes the input as small as it can, shows the case in words, and says how to run
+it again. `--merge` then leaves in the corpus only the inputs that reach something of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "fuzz"
+SEEDS = ROOT / "tests" / "native" / "corpus"
+DICTIONARY = ROOT / "tests" / "native" / "fuzz.dict"
+TARGETS = ("baseline", "avx2", "avx512")
+PROGRESS_LINE = re.compile(rb"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+)")
+DONE_LINE = re.compile(rb"stat::number_of_executed_units: (\d+)")
+
+
+class Fuzzer(str, Enum):
+    """What is fuzzed."""
+
+    operators = "operators"
+    kernels = "kernels"
+
+
+@dataclass
+class Job:
+    """A fuzzer's process."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    runs: int = 0
+    features: int = 0
+    tail: bytes = field(default=b"", repr=False)
+
+    def read(self) -> None:
+        """Take from the log how far the process is."""
+        text = self.log.read_bytes()
+        for match in PROGRESS_LINE.finditer(text):
+            self.runs, self.features = int(match[1]), int(match[3])
+        for match in DONE_LINE.finditer(text):
+            self.runs = int(match[1])
+        self.tail = text[-4000:]
+
+
+def compiler() -> str:
+    """Clang, by its plain name or that of the newest version. Exits where there is none with libFuzzer."""
+    body = b'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'
+    for name in ("clang++", *(f"clang++-{version}" for version in range(40, 13, -1))):
+        found = shutil.which(name)
+        test = [str(found), "-fsanitize=fuzzer", "-x", "c++", "-", "-o", os.devnull]
+        if found and subprocess.run(test, input=body, capture_output=True, check=False).returncode == 0:
+            return found
+    sys.exit("no Clang with libFuzzer was found; on Debian: apt-get install clang-16 libclang-rt-16-dev")
+
+
+def build() -> None:
+    """Configure and build the preset, with the tools that were installed beside this Python before the system's."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    choices = [f"-DCMAKE_CXX_COMPILER={compiler()}", f"-DPython_EXECUTABLE={sys.executable}"]
+    for command in (["cmake", "--preset", "fuzz", *choices], ["cmake", "--build", "--preset", "fuzz"]):
+        subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "PATH": path})
+
+
+def target_of(job: int) -> str:
+    """Jobs take turns with the instruction sets that this processor runs; the library refuses others."""
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    here = [name for name in TARGETS if name == "baseline" or {"avx2": "avx2", "avx512": "avx512bw"}[name] in flags]
+    return here[::-1][job % len(here)]
+
+
+def start(command: list[str], log: Path, target: str) -> Job:
+    with log.open("wb") as file:
+        environment = {**os.environ, "ONNX_MAXPOOL_TARGET": target}
+        return Job(subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=environment), log)
+
+
+def report(console: Console, program: Path, crash: Path, target: str) -> None:
+    """The case behind a failing input, smaller if libFuzzer finds a smaller one, and how to run it again."""
+    smaller = crash.with_name(f"smallest-{crash.name}")
+    environment = {**os.environ, "ONNX_MAXPOOL_TARGET": target}
+    minimize = [program, "-minimize_crash=1", "-max_total_time=60", f"-exact_artifact_path={smaller}", crash]
+    subprocess.run(minimize, capture_output=True, check=False, env=environment)
+    case = smaller if smaller.exists() else crash
+    shown = subprocess.run(
+        [program, case], capture_output=True, check=False, env={**environment, "ONNX_MAXPOOL_SHOW_CASE": "1"}
+    )
+    console.print(shown.stderr.decode(errors="replace"), markup=False, highlight=False, soft_wrap=True)
+    console.print(f"again: ONNX_MAXPOOL_TARGET={target} {program} {case}", markup=False, soft_wrap=True)
+
+
+def merge(program: Path, corpus: Path) -> None:
+    """Keep of the corpus what reaches something that nothing smaller does."""
+    kept = corpus.with_name(corpus.name + "-merged")
+    kept.mkdir()
+    subprocess.run([program, "-merge=1", kept, corpus], check=True, capture_output=True)
+    shutil.rmtree(corpus)
+    kept.rename(corpus)
+
+
+def main(
+    fuzzer: Annotated[Fuzzer, typer.Argument(help="What is fuzzed.")] = Fuzzer.operators,
+    seconds: Annotated[int, typer.Option(min=1, help="How long to go on, if --runs does not say it.")] = 60,
+    runs: Annotated[int | None, typer.Option(min=1, help="How many inputs each job runs.")] = None,
+    seed: Annotated[int, typer.Option(min=1, help="Of the first job; the others' follow.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, which share the corpus.")] = 1,
+    corpus: Annotated[Path | None, typer.Option(help="Where inputs are kept; build/corpus unless given.")] = None,
+    merge_after: Annotated[bool, typer.Option("--merge", help="Make the corpus small in the end.")] = False,
+) -> None:
+    """Fuzz the native library, and say how many inputs ran."""
+    console = Console()
+    build()
+    program = BUILD / "tests" / "native" / f"fuzz_{fuzzer.value}"
+    corpus = corpus or ROOT / "build" / "corpus" / fuzzer.value
+    failures = corpus.with_name(f"{corpus.name}-failures")
+    for folder in (corpus, failures):
+        folder.mkdir(parents=True, exist_ok=True)
+    limit = f"-runs={runs}" if runs else f"-max_total_time={seconds}"
+    options = [limit, "-max_len=600", "-reload=5", "-timeout=60", "-rss_limit_mb=3000", "-print_final_stats=1"]
+    options += [f"-dict={DICTIONARY}", f"-artifact_prefix={failures}/"]
+    command = [str(program), str(corpus), str(SEEDS / fuzzer.value), *options]
+    started = [
+        start([*command, f"-seed={seed + job}"], failures / f"job-{job}.log", target_of(job)) for job in range(jobs)
+    ]
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[found]}"))
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task(f"fuzzing {fuzzer.value}", total=runs * jobs if runs else seconds, found="")
+        begin = time.monotonic()
+        while any(job.process.poll() is None for job in started):
+            time.sleep(0.5)
+            for job in started:
+                job.read()
+            count = sum(job.runs for job in started)
+            features = max(job.features for job in started)
+            done = count if runs else min(time.monotonic() - begin, seconds)
+            progress.update(task, completed=done, found=f"{count:,} inputs, {features:,} features")
+    failed = [(number, job) for number, job in enumerate(started) if job.process.returncode]
+    for job in started:
+        job.read()
+    for number, job in failed:
+        crashes = re.findall(rb"Test unit written to (\S+)", job.tail)
+        console.print(job.tail.decode(errors="replace"), markup=False, highlight=False, soft_wrap=True)
+        if crashes:
+            report(console, program, Path(crashes[-1].decode()), target_of(number))
+    if merge_after and not failed:
+        merge(program, corpus)
+    console.print(f"{sum(job.runs for job in started):,} inputs ran, {len(failed)} of {jobs} jobs failed")
+    console.print(f"corpus: {len(list(corpus.iterdir())):,} inputs in {corpus}", markup=False, soft_wrap=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,290 @@
+// Fuzzes the kernels by themselves, each target that this processor runs: jobs with every choice that a plan may make,
+// sweeps and streamed stores included, which through an operator take large inputs. Compared with naive.h.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cells.h"
+#include "naive.h"
+#include "pool_roi.h"
+#include "pool_window.h"
+
+#define DECLARE_KERNELS(target)                                       \
+  namespace onnx_maxpool::target {                                    \
+  const RoiKernel& roi_kernel(size_t element_size, int64_t channels); \
+  const PoolKernel& pool_kernel(const PoolJob&, size_t element_size); \
+  }
+DECLARE_KERNELS(baseline)
+#ifdef ONNX_MAXPOOL_X86_TARGETS
+DECLARE_KERNELS(avx2)
+DECLARE_KERNELS(avx512)
+#endif
+
+namespace {
+
+using namespace onnx_maxpool;
+
+struct Target {
+  const char* name;
+  const RoiKernel& (*roi)(size_t, int64_t);
+  const PoolKernel& (*pool)(const PoolJob&, size_t);
+};
+
+std::vector<Target> targets() {
+  std::vector<Target> here = {{"baseline", baseline::roi_kernel, baseline::pool_kernel}};
+#ifdef ONNX_MAXPOOL_X86_TARGETS
+  if (__builtin_cpu_supports("avx2")) here.push_back({"avx2", avx2::roi_kernel, avx2::pool_kernel});
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+    here.push_back({"avx512", avx512::roi_kernel, avx512::pool_kernel});
+  }
+#endif
+  return here;
+}
+
+[[noreturn]] void fail(const char* target, const std::string& what, const std::string& job) {
+  std::fprintf(stderr, "%s: %s\n%s\n", target, what.c_str(), job.c_str());
+  std::abort();
+}
+
+// The units of a job on so many threads, which take them in turns, last first; each has scratch of exactly its size.
+template <class Job, class Kernel>
+void run_units(const Job& job, const Kernel& kernel, int threads) {
+  const int64_t units = kernel.units(job);
+  const auto take = [&](int64_t thread) {
+    const stand_in::Block scratch(kernel.scratch_bytes(job));
+    for (int64_t unit = units - 1 - thread; unit >= 0; unit -= threads) kernel.run(job, unit, scratch.data());
+  };
+  std::vector<std::thread> others;
+  for (int64_t thread = 1; thread < threads; ++thread) others.emplace_back(take, thread);
+  take(0);
+  for (std::thread& other : others) other.join();
+}
+
+std::string text_of(const char* name, const std::vector<Window>& windows) {
+  std::string out = std::string(name) + ":";
+  for (const Window& window : windows) out += " " + text(Shape{window.start, window.end});
+  return out + "\n";
+}
+
+void compare(const char* target, const OrtValue& y, const std::vector<long double>& expected, const std::string& job) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const long double value = naive::number(y.type, y.block.data(), static_cast<int64_t>(i));
+    if (naive::same(value, expected[i])) continue;
+    fail(target,
+         "cell " + std::to_string(i) + " is " + std::to_string(value) + ", expected " + std::to_string(expected[i]),
+         job);
+  }
+}
+
+// An input whose search cell by cell would look at more is let go.
+constexpr int64_t kMostWork = 1 << 18;
+
+int64_t cells_in(const std::vector<Window>& windows) {
+  int64_t cells = 0;
+  for (const Window& window : windows) cells += std::max<int64_t>(window.end - window.start, 0);
+  return cells;
+}
+
+void fuzz_roi_kernels(ByteSource& source) {
+  const ElementType type =
+      source.pick({ElementType::float_, ElementType::float16_, ElementType::bfloat16_, ElementType::double_});
+  RoiJob job{};
+  job.images = 1 + source.below(3);
+  job.channels = std::max<int64_t>(some_size(source), 1);
+  job.height = 1 + source.below(40);
+  job.width = std::max<int64_t>(some_size(source), 1);
+  job.channels = std::min(job.channels, std::max<int64_t>((1 << 14) / (job.images * job.height * job.width), 1));
+  job.bins_y = 1 + source.below(source.one_in(4) ? 40 : 7);
+  job.bins_x = 1 + source.below(source.one_in(4) ? 40 : 7);
+  job.rois = 1 + source.below(12);
+  while (job.rois > 1 && job.rois * job.channels * job.bins_y * job.bins_x > 1 << 15) --job.rois;
+  job.stream = source.below(2) != 0;
+  job.order = order_of(type);
+  const int threads = 1 + static_cast<int>(source.below(3));
+  const bool shared = source.below(4) != 0;
+  job.sweep = shared && source.below(2) != 0;
+  job.batch = job.sweep ? 1 + source.below(4) : 1;
+
+  std::vector<int64_t> image, image_begins(static_cast<size_t>(job.images) + 1);
+  std::vector<Window> rows, columns;
+  std::string words = "roi job: type " + std::to_string(static_cast<int>(type)) + ", map " +
+                      text(Shape{job.images, job.channels, job.height, job.width}) + ", bins " +
+                      text(Shape{job.bins_y, job.bins_x}) + (job.stream ? ", streamed" : "") +
+                      (shared ? job.sweep ? ", sweep of batches of " + std::to_string(job.batch) : ", shared"
+                              : std::string(", separate")) +
+                      "\n";
+  for (int64_t roi = 0; roi < job.rois; ++roi) {
+    image.push_back(source.below(job.images));
+    const auto edge = [&](int64_t size) { return source.below(2 * size + 4) - size / 2 - 2; };
+    const int64_t top = edge(job.height), bottom = edge(job.height), left = edge(job.width), right = edge(job.width);
+    for (int64_t i = 0; i < job.bins_y; ++i) {
+      rows.push_back(naive::bin(i, job.bins_y, top, bottom, job.height, naive::BinEdges::exact));
+      job.tallest = std::max(job.tallest, rows.back().end - rows.back().start);
+    }
+    for (int64_t i = 0; i < job.bins_x; ++i) {
+      columns.push_back(naive::bin(i, job.bins_x, left, right, job.width, naive::BinEdges::exact));
+    }
+    words += "  image " + std::to_string(image.back()) + ", y " + text(Shape{top, bottom}) + ", x " +
+             text(Shape{left, right}) + "\n";
+  }
+  // Of the ROIs alike: each has as large a part of all rows as of all columns.
+  if (cells_in(rows) * cells_in(columns) / job.rois * job.channels > kMostWork) return;
+  // Tables up to as many rows as the tallest window has.
+  int most_levels = 0;
+  while (most_levels < kMostLevels && (int64_t{2} << most_levels) <= job.tallest) ++most_levels;
+  job.levels = shared ? static_cast<int>(source.below(most_levels + 1)) : 0;
+
+  std::vector<int64_t> image_rois(static_cast<size_t>(job.rois));
+  std::iota(image_rois.begin(), image_rois.end(), 0);
+  std::stable_sort(image_rois.begin(), image_rois.end(), [&](int64_t a, int64_t b) { return image[a] < image[b]; });
+  for (int64_t i : image) ++image_begins[static_cast<size_t>(i) + 1];
+  std::partial_sum(image_begins.begin(), image_begins.end(), image_begins.begin());
+  std::vector<RoiTask> tasks;
+  for (int64_t i = 0; i < job.images && job.sweep; ++i) {
+    for (int64_t first = image_begins[i]; first < image_begins[i + 1]; first += job.batch) {
+      const size_t begin = tasks.size();
+      for (int64_t slot = 0; slot < std::min(job.batch, image_begins[i + 1] - first); ++slot) {
+        for (int64_t row = 0; row < job.bins_y; ++row) tasks.push_back({slot, row});
+      }
+      const auto top = [&](const RoiTask& task) {
+        return rows[static_cast<size_t>(image_rois[first + task.slot] * job.bins_y + task.row)].start;
+      };
+      std::stable_sort(tasks.begin() + static_cast<std::ptrdiff_t>(begin), tasks.end(),
+                       [&](const RoiTask& a, const RoiTask& b) { return top(a) > top(b); });
+    }
+  }
+  job.image = image.data();
+  job.rows = rows.data();
+  job.columns = columns.data();
+  job.image_rois = image_rois.data();
+  job.image_begins = image_begins.data();
+  job.tasks = tasks.data();
+
+  const auto x =
+      stand_in::tensor(type, {job.images, job.channels, job.height, job.width}, static_cast<size_t>(source.below(8)));
+  const size_t offset = static_cast<size_t>(source.below(64));
+  fill_cells(source, *x);
+  job.x = x->block.data();
+  std::vector<long double> expected;
+  for (int64_t roi = 0; roi < job.rois; ++roi) {
+    for (int64_t channel = 0; channel < job.channels; ++channel) {
+      const int64_t plane = (image[roi] * job.channels + channel) * job.height * job.width;
+      for (int64_t bin = 0; bin < job.bins_y * job.bins_x; ++bin) {
+        const int64_t cell =
+            naive::winner(type, job.x, plane, {job.height, job.width},
+                          {rows[roi * job.bins_y + bin / job.bins_x], columns[roi * job.bins_x + bin % job.bins_x]});
+        expected.push_back(cell < 0 ? 0 : naive::number(type, job.x, plane + cell));
+      }
+    }
+  }
+  for (const Target& target : targets()) {
+    const auto y = stand_in::tensor(type, {job.rois, job.channels, job.bins_y, job.bins_x}, offset);
+    job.y = y->block.data();
+    const RoiKernel& kernel = target.roi(element_size(type), job.channels);
+    run_units(job, shared ? kernel.shared : kernel.separate, threads);
+    compare(target.name, *y, expected, words);
+  }
+}
+
+// An axis and its windows: sliding with padding, even, or of any kind.
+PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& windows) {
+  PoolAxis axis{size, 0, nullptr, 0, 0, 0};
+  const int64_t kind = source.below(4);
+  if (kind < 2) {
+    axis.step = 1 + source.below(4);
+    axis.length = 1 + source.below(source.one_in(4) ? size + 20 : 5);
+    const int64_t before = source.below(std::min<int64_t>(axis.length, 40));
+    // The last window has to hold a cell, too.
+    const int64_t last = (size - 1 + before) / axis.step;
+    axis.first = -before;
+    axis.count = 1 + source.below(std::min<int64_t>(last + 1, 200));
+    for (int64_t i = 0; i < axis.count; ++i) {
+      windows.push_back(naive::sliding_window(i, axis.step, before, axis.length, size));
+    }
+  } else {
+    axis.count = 1 + source.below(20);
+    for (int64_t i = 0; i < axis.count; ++i) {
+      Window window = naive::even_window(i, axis.count, size);
+      if (kind == 3) {
+        window.start = source.below(size);
+        window.end = window.start + 1 + source.below(size - window.start);
+      }
+      windows.push_back(window);
+    }
+    if (kind == 2 && size % axis.count == 0) axis.step = axis.length = size / axis.count;
+  }
+  axis.windows = windows.data();
+  return axis;
+}
+
+void fuzz_window_kernels(ByteSource& source) {
+  const ElementType type =
+      source.pick({ElementType::float_, ElementType::float16_, ElementType::int8_, ElementType::uint8_,
+                   ElementType::int16_, ElementType::uint16_, ElementType::int32_, ElementType::uint32_,
+                   ElementType::int64_, ElementType::uint64_, ElementType::double_, ElementType::bfloat16_});
+  PoolJob job{};
+  std::vector<Window> depth, rows, columns;
+  const int64_t width = std::max<int64_t>(some_size(source), 1);
+  job.depth = some_axis(source, source.pick<int64_t>({1, 1, 2, 3, 5}), depth);
+  job.rows = some_axis(source, 1 + source.below(30), rows);
+  job.columns = some_axis(source, source.one_in(16) ? 300 * width : width, columns);
+  const Shape sizes = {job.depth.size, job.rows.size, job.columns.size};
+  const int64_t cells = checked_product(sizes, 1), counts = job.depth.count * job.rows.count * job.columns.count;
+  job.planes = std::min<int64_t>(1 + source.below(9), std::max<int64_t>((1 << 14) / std::max(cells, counts), 1));
+  job.order = order_of(type);
+  const bool indexed = source.below(3) != 0;
+  job.indices_are_64_bits = source.below(2) != 0;
+  job.index_step = source.below(2) ? cells : 0;
+  const int threads = 1 + static_cast<int>(source.below(3));
+  const Shape y_shape = {job.planes, job.depth.count, job.rows.count, job.columns.count};
+  const auto x = stand_in::tensor(type, {job.planes, cells}, static_cast<size_t>(source.below(8)));
+  const size_t offset = static_cast<size_t>(source.below(64));
+  fill_cells(source, *x);
+  job.x = x->block.data();
+
+  if (cells_in(depth) * cells_in(rows) * cells_in(columns) * job.planes > kMostWork) return;
+  std::vector<long double> values, indices;
+  for (int64_t plane = 0; plane < job.planes; ++plane) {
+    for (const Window& z : depth) {
+      for (const Window& y : rows) {
+        for (const Window& w : columns) {
+          const int64_t cell = naive::winner(type, job.x, plane * cells, sizes, {z, y, w});
+          values.push_back(naive::number(type, job.x, plane * cells + cell));
+          indices.push_back(static_cast<long double>(plane * job.index_step + cell));
+        }
+      }
+    }
+  }
+  const std::string words = "window job: type " + std::to_string(static_cast<int>(type)) + ", planes " +
+                            std::to_string(job.planes) + " of " + text(sizes) + (indexed ? ", indexed" : "") +
+                            ", steps " + text(Shape{job.depth.step, job.rows.step, job.columns.step}) + "\n" +
+                            text_of("depth", depth) + text_of("rows", rows) + text_of("columns", columns);
+  for (const Target& target : targets()) {
+    const auto y = stand_in::tensor(type, y_shape, offset);
+    const auto found =
+        stand_in::tensor(job.indices_are_64_bits ? ElementType::uint64_ : ElementType::uint32_, y_shape, offset);
+    job.y = y->block.data();
+    job.indices = indexed ? found->block.data() : nullptr;
+    run_units(job, target.pool(job, element_size(type)), threads);
+    compare(target.name, *y, values, words);
+    if (indexed) compare(target.name, *found, indices, words);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) { return 0; }
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  ByteSource source(data, size);
+  if (source.below(2)) {
+    fuzz_window_kernels(source);
+  } else {
+    fuzz_roi_kernels(source);
+  }
+  return 0;
+}

@@ -1,0 +1,22 @@
+// Fuzzes the operators from RegisterCustomOps to their outputs: a node for each input, compared with naive.h.
+#include <cstdio>
+#include <cstdlib>
+
+#include "operator_case.h"
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  require_target();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  stand_in::largest_allocation = size_t{1} << 23;
+  naive::most_work = int64_t{1} << 17;
+  const OperatorCase operator_case = decode_operator_case(ByteSource(data, size));
+  static const bool show = std::getenv("ONNX_MAXPOOL_SHOW_CASE") != nullptr;
+  if (show) std::fprintf(stderr, "%s", described(operator_case).c_str());
+  const std::string wrong = difference(operator_case);
+  if (wrong.empty()) return 0;
+  std::fprintf(stderr, "%s\n%s", wrong.c_str(), described(operator_case).c_str());
+  std::abort();
+}

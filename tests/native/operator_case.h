@@ -1,0 +1,34 @@
+// A node with its inputs, made of a fuzzer's bytes, and what must hold when it runs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "byte_source.h"
+#include "naive.h"
+#include "stand_in_runtime.h"
+
+struct OperatorCase {
+  stand_in::Node node;
+  std::vector<std::unique_ptr<OrtValue>> inputs;
+  naive::BinEdges bin_edges = naive::BinEdges::exact;
+  stand_in::Version version = stand_in::Version::newest;
+
+  std::vector<const OrtValue*> input_values() const;
+};
+
+OperatorCase decode_operator_case(ByteSource source);
+
+// The case as a reader wants it: operator, attributes, shapes, and the cells of small inputs.
+std::string described(const OperatorCase& operator_case);
+
+// Session options with the library's operators, one for each setting; made once.
+const OrtSessionOptions& session_options(naive::BinEdges bin_edges, stand_in::Version version);
+
+// Ends the program with kSkipped, and says so, where this processor does not run the target that was asked for.
+constexpr int kSkipped = 77;
+void require_target();
+
+// Runs the case and compares status and outputs with naive.h's. Returns what is wrong; empty if nothing is.
+std::string difference(const OperatorCase& operator_case);

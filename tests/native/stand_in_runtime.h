@@ -1,0 +1,137 @@
+// A stand-in for ONNX Runtime: the slots of its table that ort_abi.h names, and no more. It takes the operators through
+// RegisterCustomOps and runs single nodes, so that sanitizers see all that the library does with what it is given:
+//   - tensors are blocks of exactly their size, at any address that their type may have, with guards on either side;
+//   - memory that nobody has written holds junk;
+//   - ParallelFor runs on threads of its own;
+//   - any call may be made to fail, and so may any allocation of the library's own (failing_new.cc).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "element_type.h"
+#include "error.h"
+#include "ort_abi.h"
+
+extern "C" OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base);
+
+namespace stand_in {
+
+using onnx_maxpool::ElementType;
+using onnx_maxpool::Shape;
+
+// Memory of exactly `bytes`, full of junk, that begins `offset` bytes behind a boundary of 64. What lies before and
+// behind is poisoned under AddressSanitizer and looked at in the end: stores past the caches escape instrumentation.
+class Block {
+ public:
+  explicit Block(size_t bytes, size_t offset = 0);
+  Block(Block&&) = default;
+  Block& operator=(Block&&) = default;
+  ~Block();
+  void* data() const { return memory_ ? memory_.get() + kGuard + offset_ : nullptr; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr size_t kGuard = 128;
+  struct Free {
+    void operator()(char* memory) const;
+  };
+  size_t bytes_, offset_;
+  std::unique_ptr<char, Free> memory_;
+};
+
+using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>>;
+using Attributes = std::map<std::string, Attribute>;
+
+// A dimension as the graph knows it: -1 and perhaps a symbol where the size is not known.
+struct KnownDim {
+  int64_t size;
+  std::string symbol;
+};
+struct KnownShape {
+  int type = 0;
+  std::vector<KnownDim> dims;
+};
+
+// Which version the runtime says it is. From 1.28 on a custom operator may infer an optional output's type.
+enum class Version { too_old, before_1_28, newest };
+
+// What a node has beside its inputs' cells.
+struct Node {
+  std::string domain, op;
+  Attributes attributes;
+  std::vector<std::string> outputs;  // names; an optional output that is left out has none, or is not in the list
+  size_t threads = 1;
+  size_t output_offset = 0;                // of outputs in their blocks, in cells
+  std::vector<KnownShape> before_the_run;  // what the graph knows of the inputs; nothing unless given
+  std::vector<ElementType> saved_types;    // of the outputs, in place of inferred ones, as in a graph in ORT's format
+};
+
+struct Outcome {
+  int code = 0;  // of the status; 0 without one
+  std::string message;
+};
+
+}  // namespace stand_in
+
+// The runtime's types, of which the library sees pointers alone.
+struct OrtStatus {
+  int code;
+  std::string message;
+};
+struct OrtTensorTypeAndShapeInfo {
+  stand_in::KnownShape known;
+};
+struct OrtValue {
+  stand_in::ElementType type;
+  stand_in::Shape shape;
+  stand_in::Block block;
+};
+struct OrtCustomOpDomain {
+  std::string name;
+  std::vector<const OrtCustomOp*> ops;
+};
+struct OrtSessionOptions {
+  std::map<std::string, std::string> entries;
+  std::vector<const OrtCustomOpDomain*> domains;
+};
+
+namespace stand_in {
+
+struct Run {
+  Outcome created, computed;
+  bool output_refused = false;       // for its size
+  std::vector<KnownShape> inferred;  // a type of 0 where inference set nothing
+  std::vector<std::unique_ptr<OrtValue>> outputs;
+};
+
+const OrtApiBase& base(Version version);
+
+// Registers the library's operators on options with these config entries.
+Outcome register_operators(OrtSessionOptions& options, Version version);
+
+// The operator of that name which takes these types, as the runtime chooses among overloads; null if there is none.
+const OrtCustomOp* find(const OrtSessionOptions& options, const Node& node, const std::vector<const OrtValue*>& inputs);
+
+// Makes the node's kernel, infers its outputs, runs it and destroys it, as a session does.
+Run run(const OrtCustomOp& op, const Node& node, const std::vector<const OrtValue*>& inputs, Version version);
+
+std::unique_ptr<OrtValue> tensor(ElementType type, const Shape& shape, size_t offset_cells = 0);
+
+// Tensors and scratch of more bytes than this are refused, as by a machine that has no more memory.
+extern size_t largest_allocation;
+
+// The call of the runtime, counted from 0, that answers with a status instead of doing its work; none if negative.
+extern std::atomic<int64_t> failing_call;
+// The library's own allocation that throws std::bad_alloc, counted likewise, in programs that have failing_new.cc.
+extern int64_t failing_allocation;
+// The same while the library runs on this thread, and not the stand-in; -1 otherwise.
+extern thread_local int64_t failing_allocation_here;
+
+}  // namespace stand_in

@@ -1,0 +1,349 @@
+// The library against the stand-in runtime: what fuzzing does not reach by chance. Registration, each operator's
+// signature, failures of every call and of every allocation, large outputs, and threads.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cells.h"
+#include "naive.h"
+#include "operator_case.h"
+
+namespace {
+
+using naive::BinEdges;
+using onnx_maxpool::ElementType;
+using onnx_maxpool::Shape;
+using stand_in::Version;
+
+constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+
+void require(bool holds, const std::string& what) {
+  if (holds) return;
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::abort();
+}
+
+std::unique_ptr<OrtValue> filled(ElementType type, const Shape& shape, uint8_t kind = 0) {
+  auto tensor = stand_in::tensor(type, shape, 1);
+  const uint8_t choice[] = {kind, 7, 1};
+  ByteSource source(choice, sizeof choice);
+  fill_cells(source, *tensor);
+  return tensor;
+}
+
+std::unique_ptr<OrtValue> numbers(ElementType type, const Shape& shape, const std::vector<long double>& values) {
+  auto tensor = stand_in::tensor(type, shape);
+  for (size_t i = 0; i < values.size(); ++i) {
+    naive::set_number(type, tensor->block.data(), static_cast<int64_t>(i), values[i]);
+  }
+  return tensor;
+}
+
+OperatorCase max_roi_pool(ElementType type, const Shape& x, const std::vector<long double>& rois, const Shape& pooled) {
+  OperatorCase c;
+  c.node.op = "MaxRoiPool";
+  c.node.attributes["pooled_shape"] = pooled;
+  c.node.outputs = {"Y"};
+  c.inputs.push_back(filled(type, x, 1));
+  c.inputs.push_back(numbers(type, {static_cast<int64_t>(rois.size()) / 5, 5}, rois));
+  return c;
+}
+
+OperatorCase max_pooling1(ElementType type, const Shape& x, const Shape& window, const Shape& strides,
+                          const Shape& start, const Shape& end) {
+  OperatorCase c;
+  c.node.domain = "directml";
+  c.node.op = "MaxPooling1";
+  c.node.attributes = {{"window_size", window}, {"strides", strides}, {"start_padding", start}, {"end_padding", end}};
+  c.node.outputs = {"Y", "Indices"};
+  c.inputs.push_back(filled(type, x, 1));
+  return c;
+}
+
+OperatorCase adaptive_max_pool(ElementType type, const Shape& x, const std::vector<long double>& size) {
+  OperatorCase c;
+  c.node.domain = "org.openvinotoolkit";
+  c.node.op = "AdaptiveMaxPool";
+  c.node.outputs = {"Y", "Indices"};
+  c.inputs.push_back(filled(type, x, 1));
+  c.inputs.push_back(numbers(ElementType::int64_, {static_cast<int64_t>(size.size())}, size));
+  return c;
+}
+
+OperatorCase python_result(const std::vector<long double>& message) {
+  OperatorCase c;
+  c.node.domain = "onnx_maxpool";
+  c.node.op = "PythonResult_float";
+  c.node.attributes["dims"] = Shape{2, -1};
+  c.node.outputs = {"Y", "message"};
+  c.inputs.push_back(filled(ElementType::float_, {2, 3}));
+  c.inputs.push_back(numbers(ElementType::uint8_, {static_cast<int64_t>(message.size())}, message));
+  return c;
+}
+
+void check(const OperatorCase& c) {
+  const std::string wrong = difference(c);
+  require(wrong.empty(), wrong + "\n" + described(c));
+}
+
+// ROIs all over a map, some beyond it.
+std::vector<long double> some_rois(int64_t count, int64_t images, int64_t height, int64_t width) {
+  std::mt19937 random(5);
+  std::vector<long double> rois;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto at = [&](int64_t size) { return static_cast<long double>(random() % (size + 6)) - 3; };
+    for (long double value : {static_cast<long double>(i % images), at(width), at(height), at(width), at(height)}) {
+      rois.push_back(value);
+    }
+  }
+  return rois;
+}
+
+// One of each operator, small.
+std::vector<OperatorCase> one_of_each() {
+  std::vector<OperatorCase> cases;
+  cases.push_back(max_roi_pool(ElementType::float_, {2, 20, 9, 11}, some_rois(7, 2, 9, 11), {2, 3}));
+  cases.push_back(max_roi_pool(ElementType::double_, {1, 3, 9, 11}, {0, 0, 0, 3, 3}, {2, 3}));
+  cases.push_back(max_roi_pool(ElementType::float_, {1, 3, 9, 11}, {7, 0, 0, 3, 3}, {2, 3}));  // is refused
+  cases.push_back(max_pooling1(ElementType::int8_, {2, 3, 9, 11}, {3, 2}, {2, 1}, {1, 0}, {0, 1}));
+  cases.back().node.attributes["index_element_type"] = std::string("u64");
+  cases.push_back(adaptive_max_pool(ElementType::bfloat16_, {2, 3, 4, 9, 11}, {2, 3, 5}));
+  cases.push_back(python_result({}));
+  cases.push_back(python_result({'n', 'o'}));
+  return cases;
+}
+
+void registers_operators() {
+  for (Version version : {Version::before_1_28, Version::newest}) {
+    for (BinEdges edges : {BinEdges::exact, BinEdges::float32}) {
+      const OrtSessionOptions& options = session_options(edges, version);
+      size_t count = 0;
+      for (const OrtCustomOpDomain* domain : options.domains) {
+        for (const OrtCustomOp* op : domain->ops) {
+          ++count;
+          require(op->version == 17, "an operator has another version");
+          require(op->GetStartVersion(op) <= op->GetEndVersion(op), "an operator has no opset");
+          require(!op->GetExecutionProviderType(op), "an operator is not the CPU's");
+          for (size_t i = 0; i < op->GetInputTypeCount(op); ++i) {
+            require(op->GetInputType(op, i) && !op->GetInputCharacteristic(op, i) && !op->GetInputMemoryType(op, i),
+                    "an input is not required, or not in usual memory");
+          }
+          for (size_t i = 0; i < op->GetOutputTypeCount(op); ++i) {
+            require(op->GetOutputType(op, i) || (i == 1 && version == Version::newest), "an output has no type");
+            const bool may_be_left_out = i == 1 && domain->name != "onnx_maxpool";
+            require(op->GetOutputCharacteristic(op, i) == may_be_left_out, "an output may be left out, or may not");
+          }
+        }
+      }
+      require(count == 4 + 2 + 10 + 8 + 10, "there are " + std::to_string(count) + " operators");
+    }
+  }
+  OrtSessionOptions twice;
+  require(!stand_in::register_operators(twice, Version::newest).code, "cannot register");
+  require(!stand_in::register_operators(twice, Version::newest).code, "cannot register again");
+  require(twice.domains.size() == 4, "there are other domains");
+  twice.entries["onnx_maxpool.bin_edges"] = "float32";
+  require(stand_in::register_operators(twice, Version::newest).code == 2, "another setting was not refused");
+  OrtSessionOptions wrong;
+  wrong.entries["onnx_maxpool.bin_edges"] = "none";
+  require(stand_in::register_operators(wrong, Version::newest).code == 2, "an unknown setting was not refused");
+  const stand_in::Outcome old = stand_in::register_operators(wrong, Version::too_old);
+  require(old.message == "onnx_maxpool: ONNX Runtime is 1.16.3, expected 1.23 or newer", old.message);
+}
+
+// Values at the ends of what is allowed, and beyond.
+void takes_extremes() {
+  const std::vector<long double> roi = {0, 0, 0, 2, 2};
+  const long double inf = std::numeric_limits<long double>::infinity(),
+                    nan = std::numeric_limits<long double>::quiet_NaN();
+  for (ElementType type : {ElementType::float_, ElementType::float16_, ElementType::double_, ElementType::bfloat16_}) {
+    for (BinEdges edges : {BinEdges::exact, BinEdges::float32}) {
+      const auto both = [&](OperatorCase c) {
+        c.bin_edges = edges;
+        check(c);
+      };
+      for (const Shape& pooled : std::vector<Shape>{{kMost, kMost},
+                                                    {kMost, 1},
+                                                    {1, kMost},
+                                                    {46341, 46341},
+                                                    {0, 1},
+                                                    {-1, 1},
+                                                    {kMost + 1, 1},
+                                                    {std::numeric_limits<int64_t>::min(), 1},
+                                                    {2},
+                                                    {},
+                                                    {1, 2, 3},
+                                                    {1, 300},
+                                                    {300, 1}}) {
+        both(max_roi_pool(type, {1, 1, 3, 3}, roi, pooled));
+        both(max_roi_pool(type, {1, 0, 3, 3}, roi, pooled));
+        both(max_roi_pool(type, {1, 1, 3, 3}, {}, pooled));
+      }
+      for (long double a : {inf, -inf, nan, 3e38l, -3e38l, 65504.0l, 0.5l, 2.5l, -0.5l}) {
+        for (int column = 0; column < 5; ++column) {
+          std::vector<long double> bad = roi;
+          bad[static_cast<size_t>(column)] = a;
+          both(max_roi_pool(type, {1, 17, 3, 3}, bad, {3, 2}));
+        }
+        both(max_roi_pool(type, {1, 1, 3, 3}, {0, -a, -a, a, a}, {7, 5}));
+      }
+      for (const Shape& x : std::vector<Shape>{{0, 3, 4, 4}, {2, 0, 4, 4}, {2, 3, 0, 4}, {2, 3, 4, 0}, {1, 1, 1, 1}}) {
+        both(max_roi_pool(type, x, roi, {2, 2}));
+        both(max_roi_pool(type, x, {}, {2, 2}));
+      }
+    }
+    for (const Shape& x :
+         std::vector<Shape>{{0, kMost, 1}, {1, 1, 1}, {1, 1, 0}, {3, 0, 5}, {0, kMost << 31, kMost << 31}}) {
+      for (long double size : {1.0l, 3.0l, 0.0l, -1.0l, static_cast<long double>(kMost), 2147483648.0l}) {
+        check(adaptive_max_pool(type, x, {size}));
+      }
+    }
+    check(adaptive_max_pool(type, {1, 1, 2, 2, 2}, {kMost, kMost, kMost}));
+    check(adaptive_max_pool(type, {1, 0, 2, 2, 2}, {kMost, kMost, kMost}));
+  }
+  for (ElementType type : {ElementType::float_, ElementType::uint8_, ElementType::int64_}) {
+    for (int64_t window : {int64_t{1}, int64_t{2}, int64_t{1000}, kMost, kMost + 1}) {
+      for (int64_t stride : {int64_t{1}, int64_t{2}, int64_t{3}, kMost, kMost + 1}) {
+        for (int64_t start : {int64_t{0}, window - 1, window - 2, window}) {
+          for (int64_t end : {int64_t{0}, window - 1, window / 2}) {
+            check(max_pooling1(type, {2, 1, 3, 5}, {window, 1}, {stride, 1}, {start, 0}, {end, 0}));
+            check(max_pooling1(type, {2, 1, 3, 5}, {2, window}, {1, stride}, {1, start}, {0, end}));
+            check(max_pooling1(type, {0, 1, int64_t{1} << 62, int64_t{1} << 62}, {1, window}, {1, stride}, {0, start},
+                               {0, end}));
+          }
+        }
+      }
+    }
+  }
+}
+
+// A saved graph may say what it likes: nothing may be written beyond an output of another type.
+void refuses_outputs_of_other_types() {
+  const auto refusal = [](OperatorCase c, std::vector<ElementType> types) {
+    c.node.saved_types = std::move(types);
+    const auto inputs = c.input_values();
+    const OrtCustomOp& op = *stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
+    const stand_in::Outcome outcome = stand_in::run(op, c.node, inputs, c.version).computed;
+    require(outcome.code == 2, "an output of another type was not refused");
+    return outcome.message;
+  };
+  const std::string words =
+      refusal(adaptive_max_pool(ElementType::float_, {1, 2, 8}, {3}), {ElementType::float_, ElementType::int32_});
+  require(words == "onnx_maxpool: output 1 is of element type 6 in the graph, expected 7", words);
+  refusal(max_pooling1(ElementType::int64_, {1, 2, 8, 9}, {3, 3}, {1, 1}, {0, 0}, {0, 0}),
+          {ElementType::float_, ElementType::uint32_});
+  refusal(max_roi_pool(ElementType::float_, {1, 2, 8, 9}, {0, 0, 0, 3, 3}, {3, 3}), {ElementType::float16_});
+}
+
+// Outputs that are stored past the caches, through the operator's own choice.
+void streams_large_outputs() {
+  stand_in::largest_allocation = size_t{1} << 28;
+  OperatorCase c = max_roi_pool(ElementType::float_, {1, 70, 5, 6}, some_rois(8, 1, 5, 6), {100, 90});
+  std::vector<long double> first = some_rois(1, 1, 5, 6), rois;
+  while (rois.size() < 5 * 24) rois.insert(rois.end(), first.begin(), first.end());
+  c.node.threads = 2;
+  c.node.output_offset = 3;
+  c.inputs[1] = numbers(ElementType::float_, {24, 5}, rois);
+  const auto inputs = c.input_values();
+  const stand_in::Run large = stand_in::run(*stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs),
+                                            c.node, inputs, c.version);
+  require(!large.computed.code, large.computed.message);
+  // All ROIs are equal, so that the first, pooled alone, tells what all must hold.
+  const OrtValue& y = *large.outputs[0];
+  const size_t one = y.block.bytes() / 24;
+  c.inputs[1] = numbers(ElementType::float_, {1, 5}, first);
+  check(c);
+  const auto few = c.input_values();
+  const stand_in::Run small =
+      stand_in::run(*stand_in::find(session_options(c.bin_edges, c.version), c.node, few), c.node, few, c.version);
+  for (size_t roi = 0; roi < 24; ++roi) {
+    require(!std::memcmp(static_cast<char*>(y.block.data()) + roi * one, small.outputs[0]->block.data(), one),
+            "a streamed output differs in ROI " + std::to_string(roi));
+  }
+}
+
+// Lets the first call or allocation fail that `countdown` counts, then the second, until `call` needs no more of them.
+template <class Countdown>
+void with_every_failure(Countdown& countdown, const std::function<stand_in::Outcome()>& call) {
+  for (int64_t i = 0;; ++i) {
+    require(i < 100'000, "there is no end of failures");
+    countdown = i;
+    const stand_in::Outcome outcome = call();
+    const bool failed = countdown < 0;
+    countdown = -1;
+    if (!failed) return;
+    // Some failures cost nothing: those of inference, to which the runtime does not listen, or of freeing.
+    require(outcome.code >= 0 && outcome.code <= 2, "a failure gave the status " + std::to_string(outcome.code));
+  }
+}
+
+template <class Countdown>
+void survives_failures(Countdown& countdown) {
+  for (const OperatorCase& c : one_of_each()) {
+    const auto inputs = c.input_values();
+    const OrtCustomOp& op = *stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
+    with_every_failure(countdown, [&] {
+      const stand_in::Run run = stand_in::run(op, c.node, inputs, c.version);
+      return run.created.code ? run.created : run.computed;
+    });
+    check(c);
+  }
+}
+
+// The operators of a setting are made once: `bin_edges` has to be one that nobody has registered for that version.
+template <class Countdown>
+void registration_survives_failures(Countdown& countdown, const char* bin_edges) {
+  for (Version version : {Version::too_old, Version::before_1_28}) {
+    with_every_failure(countdown, [&] {
+      OrtSessionOptions options;
+      options.entries["onnx_maxpool.bin_edges"] = bin_edges;
+      return stand_in::register_operators(options, version);
+    });
+  }
+}
+
+// Registers and runs on threads at once; each run has threads of the runtime, too. The setting is one that nobody has
+// registered yet, as the library makes its operators when it is asked for the first time.
+void runs_on_threads() {
+  std::vector<OperatorCase> cases = one_of_each();
+  cases.push_back(max_roi_pool(ElementType::float_, {2, 70, 20, 30}, some_rois(40, 2, 20, 30), {7, 7}));
+  cases.push_back(max_pooling1(ElementType::float_, {2, 30, 40, 50}, {3, 3}, {2, 2}, {1, 1}, {1, 1}));
+  cases.push_back(adaptive_max_pool(ElementType::float_, {2, 30, 40, 50}, {6, 7}));
+  for (OperatorCase& c : cases) {
+    c.node.threads = 3;
+    c.bin_edges = BinEdges::float32;
+  }
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      OrtSessionOptions options;
+      options.entries["onnx_maxpool.bin_edges"] = "float32";
+      require(!stand_in::register_operators(options, Version::newest).code, "cannot register on a thread");
+      for (const OperatorCase& c : cases) check(c);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+int main() {
+  require_target();
+  runs_on_threads();
+  registration_survives_failures(stand_in::failing_call, "exact");
+  registration_survives_failures(stand_in::failing_allocation, "float32");
+  registers_operators();
+  takes_extremes();
+  refuses_outputs_of_other_types();
+  streams_large_outputs();
+  survives_failures(stand_in::failing_call);
+  survives_failures(stand_in::failing_allocation);
+  std::puts("all is well");
+  return 0;
+}
