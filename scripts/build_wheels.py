@@ -75,16 +75,15 @@ def source_distribution(out: Path) -> Path:
 def build(platform: Platform, source: Path, out: Path) -> Path:
     """The platform's wheel, from the source distribution."""
     zig = Path(ziglang.__file__).with_name("zig.exe" if sys.platform == "win32" else "zig")
-    options = {
-        "CMAKE_SYSTEM_NAME": platform.system,
-        "CMAKE_SYSTEM_PROCESSOR": platform.processor,
-        "CMAKE_SHARED_LINKER_FLAGS": "-s",  # this machine's `strip` knows no other platform's files
-    }
+    options = {"CMAKE_SYSTEM_NAME": platform.system, "CMAKE_SYSTEM_PROCESSOR": platform.processor}
     with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:
         settings = ["--config-settings=install.strip=false", f"--config-settings=build-dir={folder}/build"]
         run(
             *(sys.executable, "-m", "pip", "wheel", "--no-deps", *settings, "--wheel-dir", folder, source),
             CXX=f"{zig} c++ -target {platform.target}",
+            # CMake's trial programs get the library's flags: Zig compiles its C++ library anew for others, for minutes.
+            CXXFLAGS="-O3 -fPIC" if platform.system != "Windows" else "-O3",
+            LDFLAGS="-s",  # this machine's `strip` knows no other platform's files
             CMAKE_ARGS=" ".join(f"-D{key}={value}" for key, value in options.items()),
         )
         (built,) = Path(folder).glob("*.whl")
