@@ -199,7 +199,8 @@ def test_a_runtime_that_is_too_old() -> None:
     get_api = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(
         lambda version: ctypes.addressof(interface) if version == 1 else None
     )
-    version = ctypes.CFUNCTYPE(ctypes.c_char_p)(lambda: b"1.22.1")
+    text = ctypes.create_string_buffer(b"1.22.1")
+    version = ctypes.CFUNCTYPE(ctypes.c_void_p)(lambda: ctypes.addressof(text))
     pointers = [ctypes.cast(function, ctypes.c_void_p).value for function in (get_api, version)]
     base = (ctypes.c_void_p * 2)(*pointers)
     register = ctypes.CDLL(onnx_maxpool.library_path()).RegisterCustomOps
