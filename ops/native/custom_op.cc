@@ -219,7 +219,11 @@ ElementType Inference::input_type(size_t index) const {
   return static_cast<ElementType>(type);
 }
 
-int64_t processors() { return std::max<int64_t>(std::thread::hardware_concurrency(), 1); }
+int64_t processors() {
+  // Asked once: libc may open a file for it, which takes longer than a small run.
+  static const int64_t count = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  return count;
+}
 
 size_t Inference::input_rank(size_t index) const {
   OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
