@@ -141,18 +141,21 @@ def main(
     work = work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     kept = work / "results.json"
-    results = json.loads(kept.read_text()) if kept.exists() else {}
     console = Console(highlight=False)
     table = plain_table("cell", "result")
+    failed = False
     for name in names or known:
         with console.status(name):
-            results[name] = run(known[name], wheel.resolve(), work)
-        console.print(f"{name}: {results[name]['result']}")
-        table.add_row(name, results[name]["result"])
+            result = run(known[name], wheel.resolve(), work)
+        # Read now, not before: cells may run at the same time.
+        results = json.loads(kept.read_text()) if kept.exists() else {}
+        results[name] = result
+        failed |= "exit code" in result["result"]
+        table.add_row(name, result["result"])
         kept.write_text(json.dumps(results, indent=2))
         (ROOT / "docs" / "compatibility.md").write_text(document(results))
     console.print(table)
-    sys.exit(any("exit code" in results[name]["result"] for name in names or known))
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

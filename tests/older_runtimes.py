@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import onnxruntime as ort
+from bad_inputs import BadInput
+from pool_cases import SPELLINGS
 
 from onnx_maxpool import OperatorError
 from onnx_maxpool.conformance import Case, all_cases
@@ -24,3 +26,13 @@ def _loads_here(case: Case) -> bool:
     except OperatorError:
         return False
     return True
+
+
+def cannot_infer_the_index(bad: BadInput) -> bool:
+    """Whether a bad node's index is of another type than the default, and this ONNX Runtime is too old to infer it.
+
+    Then that may be what is refused, before what is wrong with the node.
+    """
+    asked = SPELLINGS.get(str(bad.attributes.get("index_element_type")))
+    default = {"MaxPooling1": "uint32", "AdaptiveMaxPool": "int64"}.get(bad.operator)
+    return bad.with_index and asked not in (None, default) and runtime_is_before(1, 28)

@@ -13,6 +13,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from bad_inputs import BAD_INPUTS, BadInput, Door, Found
+from older_runtimes import cannot_infer_the_index
 from onnx import numpy_helper
 from pool_cases import Array, model, reference
 
@@ -91,6 +92,10 @@ def test_python(bad: BadInput, feeds: dict[str, Array]) -> None:
 @through("unchecked")
 def test_unchecked(bad: BadInput) -> None:
     """The native library by itself, as from other languages: it refuses to make the kernel."""
+    if cannot_infer_the_index(bad):
+        with pytest.raises(ort_errors.Fail, match="Type Error"):
+            onnx_maxpool.load(model_of(bad), check=False)
+        return
     with pytest.raises(ort_errors.RuntimeException) as from_library:
         onnx_maxpool.load(model_of(bad), check=False)
     assert str(from_library.value).endswith(bad.said)
@@ -113,7 +118,9 @@ def test_functions(bad: BadInput, feeds: dict[str, Array]) -> None:
     for _ in range(2):  # a refusal is not remembered as a session
         with pytest.raises(OperatorError) as from_function:
             FUNCTIONS[bad.operator](*feeds.values(), **settings)
-        assert str(from_function.value) == bad.said
+        words = str(from_function.value)
+        older = cannot_infer_the_index(bad) and words.endswith("as another needs ONNX Runtime 1.28 or newer")
+        assert older or words == bad.said
 
 
 @through("command line")
