@@ -31,7 +31,7 @@ class AdaptiveMaxPool : public Kernel {
     std::vector<AxisPlan> axes;
     for (size_t i = 0; i < spatial.size(); ++i) axes.push_back({spatial[i], sizes[i], true, 0, 0, 0});
     if (has_indices_ && index_type_ == ElementType::int32_ && x.shape[0] && x.shape[1]) {
-      const int64_t cells = checked_product(spatial, 1);
+      const int64_t cells = checked_cells(spatial);
       if (cells < 0 || cells > kMostInt32) {
         refuse("X has shape " + text(x.shape) + ", expected at most " + std::to_string(kMostInt32) +
                " cells in a channel, as many as i32 indices number");

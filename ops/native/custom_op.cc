@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <thread>
 #include <utility>
@@ -211,18 +212,29 @@ void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, const voi
   check(api_, ort::KernelContextParallelFor::of(api_)(context_, worker, workers, 0, &shared));
 }
 
-ElementType Inference::input_type(size_t index) const {
-  OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
-  check(api_, ort::ShapeInferGetInput::of(api_)(context_, index, &info));
-  int type = 0;
-  check(api_, ort::GetTensorElementType::of(api_)(info, &type));
-  return static_cast<ElementType>(type);
+int64_t output_bytes(const char* op, const char* output, const Shape& shape, ElementType type) {
+  Shape sides;
+  for (int64_t dim : shape) sides.push_back(std::max<int64_t>(dim, 1));
+  const int64_t cells = checked_cells(sides), size = static_cast<int64_t>(element_size(type));
+  if (cells < 0 || cells > std::numeric_limits<int64_t>::max() / size) {
+    throw Error(std::string(op) + ": " + output + " would have shape " + text(shape) +
+                ", expected fewer than 2^63 bytes");
+  }
+  return checked_cells(shape) * size;
 }
 
 int64_t processors() {
   // Asked once: libc may open a file for it, which takes longer than a small run.
   static const int64_t count = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
   return count;
+}
+
+ElementType Inference::input_type(size_t index) const {
+  OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
+  check(api_, ort::ShapeInferGetInput::of(api_)(context_, index, &info));
+  int type = 0;
+  check(api_, ort::GetTensorElementType::of(api_)(info, &type));
+  return static_cast<ElementType>(type);
 }
 
 size_t Inference::input_rank(size_t index) const {

@@ -86,6 +86,10 @@ class Run {
   OrtKernelContext* context_;
 };
 
+// The bytes of an output of `op`. Throws Error where they leave 63 bits, those of an empty one as if it had a cell in
+// every direction: no array can have such sides.
+int64_t output_bytes(const char* op, const char* output, const Shape& shape, ElementType type);
+
 // How many threads can run at once.
 int64_t processors();
 

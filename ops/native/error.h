@@ -55,18 +55,15 @@ std::string text(Float value) {
   return out;
 }
 
-// The product of a shape's dimensions and `size`, or -1 where that of those that are not 0 leaves 63 bits.
-inline int64_t checked_product(const Shape& shape, int64_t size) {
-  bool empty = false;
+// The product of a shape's dimensions, or -1 where it leaves 63 bits. A shape with a 0 has no cells, whatever else is
+// in it.
+inline int64_t checked_cells(const Shape& shape) {
+  int64_t cells = 1;
   for (int64_t dim : shape) {
-    if (dim == 0) {
-      empty = true;
-      continue;
-    }
-    if (size > std::numeric_limits<int64_t>::max() / dim) return -1;
-    size *= dim;
+    if (dim == 0) return 0;
+    if (cells > 0) cells = cells > std::numeric_limits<int64_t>::max() / dim ? -1 : cells * dim;
   }
-  return empty ? 0 : size;
+  return cells;
 }
 
 }  // namespace onnx_maxpool

@@ -58,13 +58,13 @@ class MaxPooling1 : public Kernel {
                        -start_padding_[i], strides_[i], window_[i]});
     }
     if (has_indices_ && index_type_ == ElementType::uint32_) {
-      const int64_t cells = checked_product(x.shape, 1);
+      const int64_t cells = checked_cells(x.shape);
       if (cells < 0 || cells > kMostUint32) {
         refuse("X has shape " + text(x.shape) + ", expected at most " + std::to_string(kMostUint32) +
                " cells, as many as u32 indices number");
       }
     }
-    const int64_t plane = checked_product(Shape(x.shape.begin() + 2, x.shape.end()), 1);
+    const int64_t plane = checked_cells(Shape(x.shape.begin() + 2, x.shape.end()));
     pool_windows(run, kName, type_, x, plans, {has_indices_, index_type_, plane});
   }
 

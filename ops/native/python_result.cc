@@ -16,10 +16,10 @@ class PythonResult : public Kernel {
 
   void compute(const Run& run) const override {
     const Tensor message = run.input(1);
-    const int64_t length = checked_product(message.shape, 1);
+    const int64_t length = checked_cells(message.shape);
     if (length) throw Error(std::string(static_cast<const char*>(message.data), static_cast<size_t>(length)));
     const Tensor result = run.input(0);
-    const size_t bytes = element_size(type_) * static_cast<size_t>(checked_product(result.shape, 1));
+    const size_t bytes = element_size(type_) * static_cast<size_t>(checked_cells(result.shape));
     void* output = run.output(0, type_, result.shape);
     if (bytes) std::memcpy(output, result.data, bytes);
     run.output(1, ElementType::uint8_, {0});

@@ -86,8 +86,7 @@ class RoiPool : public Kernel {
   void pool(const Run& run, const Tensor& x, const Rois<Float>& rois, const Shape& shape) const {
     const int64_t images = x.shape[0];
     check_rois(rois, shape[0], images);
-    const int64_t bytes = checked_product(shape, static_cast<int64_t>(element_size(type_)));
-    if (bytes < 0) refuse("Y would have shape " + text(shape) + ", expected fewer than 2^63 bytes");
+    const int64_t bytes = output_bytes(op_.name, "Y", shape, type_);
     void* y = run.output(0, type_, shape);
     if (bytes == 0) return;
     if (x.shape[2] == 0 || x.shape[3] == 0) {

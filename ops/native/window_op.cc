@@ -71,14 +71,8 @@ void pool_windows(const Run& run, const char* op, ElementType type, const Tensor
                   const IndexOutput& index) {
   Shape shape = {x.shape[0], x.shape[1]};
   for (const AxisPlan& plan : plans) shape.push_back(plan.count);
-  const auto bytes_of = [&](const char* name, ElementType element) {
-    const int64_t bytes = checked_product(shape, static_cast<int64_t>(element_size(element)));
-    if (bytes >= 0) return bytes;
-    throw Error(std::string(op) + ": " + name + " would have shape " + text(shape) +
-                ", expected fewer than 2^63 bytes");
-  };
-  const int64_t bytes = bytes_of("Y", type);
-  if (index.present) bytes_of("Indices", index.type);
+  const int64_t bytes = output_bytes(op, "Y", shape, type);
+  if (index.present) output_bytes(op, "Indices", shape, index.type);
   void* y = run.output(0, type, shape);
   void* indices = index.present ? run.output(1, index.type, shape) : nullptr;
   if (bytes == 0) return;  // G7

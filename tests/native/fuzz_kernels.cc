@@ -233,7 +233,7 @@ void fuzz_window_kernels(ByteSource& source) {
   job.rows = some_axis(source, 1 + source.below(30), rows);
   job.columns = some_axis(source, source.one_in(16) ? 300 * width : width, columns);
   const Shape sizes = {job.depth.size, job.rows.size, job.columns.size};
-  const int64_t cells = checked_product(sizes, 1), counts = job.depth.count * job.rows.count * job.columns.count;
+  const int64_t cells = checked_cells(sizes), counts = job.depth.count * job.rows.count * job.columns.count;
   job.planes = std::min<int64_t>(1 + source.below(9), std::max<int64_t>((1 << 14) / std::max(cells, counts), 1));
   job.order = order_of(type);
   const bool indexed = source.below(3) != 0;

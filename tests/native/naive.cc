@@ -72,6 +72,12 @@ long double product(const Shape& shape) {
   return cells;
 }
 
+// Bytes of an output, of an empty one as if it had a cell in every direction: what has to be less than 2^63.
+long double bytes_of_sides(Shape shape, size_t size) {
+  for (int64_t& dim : shape) dim = std::max<int64_t>(dim, 1);
+  return product(shape) * static_cast<long double>(size);
+}
+
 // Attributes as the rules have them. A node that gives one as another type is refused.
 class AttributeReader {
  public:
@@ -141,8 +147,7 @@ Expected roi_pool(const stand_in::Node& node, const Inputs& inputs, BinEdges edg
   Expected expected;
   expected.shapes = {{count, x.shape[1], pooled[0], pooled[1]}};
   const Shape& shape = expected.shapes[0];
-  const auto size = static_cast<long double>(element_size(x.type));
-  if (!has_no_cells(shape) && product(shape) * size >= 0x1p63l) return {"Y would have shape "};
+  if (bytes_of_sides(shape, element_size(x.type)) >= 0x1p63l) return {"Y would have shape "};
   const Shape map = {x.shape[2], x.shape[3]};
   expected.too_much = product(shape) > most_work;
   if (has_no_cells(shape) || expected.too_much) {
@@ -195,11 +200,8 @@ Expected pool(const stand_in::Node& node, const OrtValue& x, const Pooling& pool
   Shape shape = {x.shape[0], x.shape[1]};
   shape.insert(shape.end(), pooling.counts.begin(), pooling.counts.end());
   const bool indexed = wants(node, 1);
-  const auto bytes = [&](size_t size) { return product(shape) * static_cast<long double>(size); };
-  if (!has_no_cells(shape)) {
-    if (bytes(element_size(x.type)) >= 0x1p63l) return {"Y would have shape "};
-    if (indexed && bytes(index_size) >= 0x1p63l) return {"Indices would have shape "};
-  }
+  if (bytes_of_sides(shape, element_size(x.type)) >= 0x1p63l) return {"Y would have shape "};
+  if (indexed && bytes_of_sides(shape, index_size) >= 0x1p63l) return {"Indices would have shape "};
   expected.shapes.assign(indexed ? 2 : 1, shape);
   expected.outputs.resize(expected.shapes.size());
   if (has_no_cells(shape)) return expected;

@@ -304,8 +304,8 @@ OrtStatus* get_output(OrtKernelContext* context, size_t index, const int64_t* di
   if (index >= node.outputs.size() || node.outputs[index].empty()) return nullptr;
   const Shape shape(dims, dims + rank);
   const ElementType type = context->output_types.at(index);
-  const int64_t bytes = onnx_maxpool::checked_product(shape, static_cast<int64_t>(element_size(type)));
-  if (bytes < 0 || static_cast<uint64_t>(bytes) > largest_allocation) {
+  const int64_t cells = onnx_maxpool::checked_cells(shape);
+  if (cells < 0 || static_cast<uint64_t>(cells) > largest_allocation / element_size(type)) {
     context->run->output_refused = true;
     return status("stand-in: no memory for an output of shape " + onnx_maxpool::text(shape));
   }
@@ -557,8 +557,8 @@ Run run(const OrtCustomOp& op, const Node& node, const std::vector<const OrtValu
 
 std::unique_ptr<OrtValue> tensor(ElementType type, const Shape& shape, size_t offset_cells) {
   const size_t size = element_size(type);
-  const int64_t bytes = onnx_maxpool::checked_product(shape, static_cast<int64_t>(size));
-  return std::make_unique<OrtValue>(OrtValue{type, shape, Block(static_cast<size_t>(bytes), offset_cells * size)});
+  const auto cells = static_cast<size_t>(onnx_maxpool::checked_cells(shape));
+  return std::make_unique<OrtValue>(OrtValue{type, shape, Block(cells * size, offset_cells * size)});
 }
 
 }  // namespace stand_in
