@@ -4,8 +4,9 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <thread>
 #include <utility>
+
+#include "machine.h"
 
 namespace onnx_maxpool {
 namespace {
@@ -71,6 +72,7 @@ class Scratch {
 struct KernelHandle {
   const OrtApi* api;
   std::unique_ptr<Kernel> kernel;
+  Threads threads{machine().processors, machine().cycles_worth_a_thread};
 };
 
 }  // namespace
@@ -192,13 +194,12 @@ void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, const voi
     char* scratch;
     size_t stride;
     std::atomic<int64_t> next{0};
+    std::atomic<int64_t> worked{0};
   } shared{work, run, units, nullptr, (scratch_bytes + 63) / 64 * 64};
 
-  // As many workers as processors, each taking units until none is left: the scratch is then bounded whatever the
-  // number of units, and a slow unit holds up nobody. With fewer threads the first workers leave nothing to the rest.
-  constexpr double kCyclesWorthAThread = 30'000;
-  const double worth = std::min(cycles / kCyclesWorthAThread, static_cast<double>(processors() - 1));
-  const size_t workers = static_cast<size_t>(std::min(units, 1 + static_cast<int64_t>(worth)));
+  // Each worker takes units until none is left: the scratch is then bounded whatever the number of units, and a slow
+  // unit holds up nobody. With fewer threads the first workers leave nothing to the rest.
+  const size_t workers = static_cast<size_t>(std::min(units, threads_.workers(cycles)));
   const Scratch scratch(api_, context_, workers * shared.stride + 64);
   const auto address = reinterpret_cast<uintptr_t>(scratch.get());
   shared.scratch = static_cast<char*>(scratch.get()) + (-address % 64);
@@ -206,10 +207,14 @@ void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, const voi
   const auto worker = [](void* user, size_t index) {
     Shared& s = *static_cast<Shared*>(user);
     void* own = s.scratch + index * s.stride;
-    for (int64_t unit; (unit = s.next.fetch_add(1, std::memory_order_relaxed)) < s.units;) s.run(s.work, unit, own);
+    const auto take = [&] { return s.next.fetch_add(1, std::memory_order_relaxed); };
+    int64_t unit = take();
+    if (unit < s.units) s.worked.fetch_add(1, std::memory_order_relaxed);
+    for (; unit < s.units; unit = take()) s.run(s.work, unit, own);
   };
   if (workers == 1) return worker(&shared, 0);
   check(api_, ort::KernelContextParallelFor::of(api_)(context_, worker, workers, 0, &shared));
+  threads_.saw(static_cast<int64_t>(workers), shared.worked, cycles);
 }
 
 int64_t output_bytes(const char* op, const char* output, const Shape& shape, ElementType type) {
@@ -221,12 +226,6 @@ int64_t output_bytes(const char* op, const char* output, const Shape& shape, Ele
                 ", expected fewer than 2^63 bytes");
   }
   return checked_cells(shape) * size;
-}
-
-int64_t processors() {
-  // Asked once: libc may open a file for it, which takes longer than a small run.
-  static const int64_t count = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
-  return count;
 }
 
 ElementType Inference::input_type(size_t index) const {
@@ -346,8 +345,8 @@ CustomOp::CustomOp(const OrtApi* api, const Operator& op, Variant variant)
     });
   };
   KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
-    const auto* handle = static_cast<KernelHandle*>(kernel);
-    return guarded(handle->api, [&] { handle->kernel->compute(Run(handle->api, context)); });
+    auto* handle = static_cast<KernelHandle*>(kernel);
+    return guarded(handle->api, [&] { handle->kernel->compute(Run(handle->api, context, handle->threads)); });
   };
   KernelDestroy = [](void* kernel) { delete static_cast<KernelHandle*>(kernel); };
   InferOutputShapeFn = [](const OrtCustomOp* op, OrtShapeInferContext* context) {

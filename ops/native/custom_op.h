@@ -11,6 +11,7 @@
 #include "element_type.h"
 #include "error.h"
 #include "ort_abi.h"
+#include "threads.h"
 #include "windows.h"
 
 namespace onnx_maxpool {
@@ -64,11 +65,15 @@ class Attributes {
 // One run of a node.
 class Run {
  public:
-  Run(const OrtApi* api, OrtKernelContext* context) : api_(api), context_(context) {}
+  Run(const OrtApi* api, OrtKernelContext* context, Threads& threads)
+      : api_(api), context_(context), threads_(threads) {}
   Tensor input(size_t index) const;
   // Where to write an output of this type and shape; null where the node leaves an optional output out. Throws Error
   // where the graph has the output as another type: a saved graph is loaded without inference.
   void* output(size_t index, ElementType type, const Shape& shape) const;
+
+  // How many threads the session seems to have.
+  int64_t threads() const { return threads_.count(); }
 
   // Calls work(unit, scratch) once for each unit in [0, units), on ONNX Runtime's threads, and waits. Each thread has
   // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena. `work` must not throw. `cycles`, an
@@ -84,14 +89,12 @@ class Run {
   void parallel(int64_t units, size_t scratch_bytes, double cycles, const void* work, UnitFunction run) const;
   const OrtApi* api_;
   OrtKernelContext* context_;
+  Threads& threads_;
 };
 
 // The bytes of an output of `op`. Throws Error where they leave 63 bits, those of an empty one as if it had a cell in
 // every direction: no array can have such sides.
 int64_t output_bytes(const char* op, const char* output, const Shape& shape, ElementType type);
-
-// How many threads can run at once.
-int64_t processors();
 
 // A dimension in shape inference: a size, or a symbol where the size is not known.
 struct Dim {

@@ -28,7 +28,7 @@ class RoiPool {
   }
   static size_t shared_scratch(const RoiJob& job) {
     size_t rows = 0;
-    for (int k = 0; k <= job.levels; ++k) rows += static_cast<size_t>(rows_kept(job, k));
+    for (int k = 0; k <= job.levels; ++k) rows += static_cast<size_t>(kept(job, k).count);
     return separate_scratch(job) + sizeof(V) * rows * static_cast<size_t>(job.width);
   }
 
@@ -78,9 +78,9 @@ class RoiPool {
         filled_(job.height) {
     V* table = transposed_ + 2 * (bins_per_roi_ + kLanes);
     for (int k = 0; k <= job.levels; ++k) {
-      const int64_t rows = rows_kept(job, k);
-      tables_[k] = {table, job.sweep ? rows - 1 : -1};
-      table += rows * job.width;
+      const KeptRows rows = kept(job, k);
+      tables_[k] = {table, rows.mask};
+      table += rows.count * job.width;
     }
   }
 
@@ -214,16 +214,8 @@ class RoiPool {
     return v;
   }
 
-  // Table k has the maxima over 2^k rows: in row y, over rows y to y + 2^k of the map. Any number of rows is then two
-  // lines, which may overlap, and more only where `job.levels` ends early. A sweep keeps of each table the rows that
-  // may still be asked for, at y modulo their number.
-  static int64_t rows_kept(const RoiJob& job, int k) {
-    if (!job.sweep) return job.height;
-    // Below the last table a window is less than two table rows high; the next table is made of rows 2^k apart.
-    const int64_t wanted = k < job.levels ? (int64_t{1} << k) + 1 : job.tallest - (int64_t{1} << k) + 1;
-    int64_t rows = 1;
-    while (rows < wanted) rows *= 2;
-    return rows;
+  static KeptRows kept(const RoiJob& job, int k) {
+    return kept_rows(job.height, job.tallest, job.levels, job.sweep, k);
   }
   // Fills the tables' rows from the last one filled up to `top`.
   void fill_tables(int64_t top) {

@@ -16,6 +16,22 @@ struct RoiTask {
   int64_t slot, row;
 };
 
+// Table k has the maxima over 2^k rows: in row y, over rows y to y + 2^k of the map. Any number of rows is then two
+// lines, which may overlap, and more only where `levels` ends early. A sweep keeps of each table the rows that may
+// still be asked for, row y in place `y & mask`.
+struct KeptRows {
+  int64_t count, mask;
+};
+// Internal to each file, as kernels are compiled for processors of their own.
+static inline KeptRows kept_rows(int64_t height, int64_t tallest, int levels, bool sweep, int k) {
+  if (!sweep) return {height, -1};
+  // Below the last table a window is less than two table rows high; the next table is made of rows 2^k apart.
+  const int64_t wanted = k < levels ? (int64_t{1} << k) + 1 : tallest - (int64_t{1} << k) + 1;
+  int64_t rows = 1;
+  while (rows < wanted) rows *= 2;
+  return {rows < height ? rows : height, rows - 1};
+}
+
 // A planned run over one tensor. Pointers are borrowed; every window is clipped to the map, and every image number is
 // in range, so that the kernel has nothing to check.
 struct RoiJob {

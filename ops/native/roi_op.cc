@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "machine.h"
 #include "roi_plan.h"
 #include "targets.h"
 
@@ -96,9 +97,10 @@ class RoiPool : public Kernel {
     const RoiKernel& kernel = kernels().roi(element_size(type_), x.shape[1]);
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
     const RoiWindows windows = windows_of(rois, shape[0], x.shape);
-    const RoiPlan plan = plan_rois({images, x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1],
-                                    (x.shape[1] + lanes - 1) / lanes, kernel.vector_bytes, processors()},
-                                   windows);
+    const RoiPlan plan = plan_rois(
+        {images, x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1], (x.shape[1] + lanes - 1) / lanes,
+         kernel.vector_bytes, run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_))},
+        windows);
     RoiJob job{};
     job.x = x.data;
     job.y = y;
@@ -120,7 +122,7 @@ class RoiPool : public Kernel {
     job.batch = plan.batch;
     job.tasks = plan.tasks.data();
     job.order = order_of(type_);
-    job.stream = static_cast<size_t>(bytes) > streaming_threshold();
+    job.stream = static_cast<size_t>(bytes) > machine().streaming_threshold;
     const RoiKernel::Mode& mode = plan.shared ? kernel.shared : kernel.separate;
     run.parallel(mode.units(job), mode.scratch_bytes(job), plan.cycles,
                  [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });

@@ -18,8 +18,9 @@ constexpr double kMapLine = 2;    // a cell of the map that goes into such a lin
 
 // Tables that are no larger stay in the second-level cache. Of larger ones a sweep keeps a few rows there.
 constexpr int64_t kCache = int64_t{1} << 20;
-// A worker's memory for the bins of a sweep's batch.
+// A worker's memory for the bins of a sweep's batch, and for tables: no more than all images have, within these bounds.
 constexpr int64_t kLargestBatch = int64_t{8} << 20;
+constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
 
 // The cells that ROIs visit, by mode, summed over a run.
 struct Work {
@@ -73,23 +74,36 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
     return map * (kPack + kTable * levels) + kTableLine * work.table_lines[static_cast<size_t>(levels)];
   };
   for (const Window& rows : windows.rows) plan.tallest = std::max(plan.tallest, rows.end - rows.start);
+  const auto sweep = [&](int levels) { return (levels + 1) * map_bytes > kCache; };
+  const auto fit = [&](int levels) {
+    int64_t rows = 0;
+    for (int k = 0; k <= levels; ++k) {
+      rows += kept_rows(shape.height, plan.tallest, levels, sweep(levels), k).count;
+    }
+    const int64_t most = std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
+    return rows * shape.width * shape.vector_bytes <= most;
+  };
+  bool any_fit = fit(0);
   for (int levels = 1; levels <= kMostLevels && (int64_t{1} << levels) <= plan.tallest; ++levels) {
-    if (table_cost(levels) < table_cost(plan.levels)) plan.levels = levels;
+    if (!fit(levels) || (any_fit && table_cost(levels) >= table_cost(plan.levels))) continue;
+    plan.levels = levels;
+    any_fit = true;
   }
 
   // A block of one image is one thread's: with few of them, threads stand idle that single ROIs would have kept busy.
-  const auto threads = [&](double units) { return std::min(static_cast<double>(shape.processors), units); };
+  const auto threads = [&](double units) { return std::min(static_cast<double>(shape.threads), units); };
   const auto blocks = static_cast<double>(shape.blocks);
   const double shared = table_cost(plan.levels);
   const double separate = kTranspose * work.lines + kMapLine * work.map_lines;
-  plan.shared =
-      shared / threads(images_with_rois * blocks) < separate / threads(static_cast<double>(shape.rois) * blocks);
+  plan.shared = any_fit && shared / threads(images_with_rois * blocks) <
+                               separate / threads(static_cast<double>(shape.rois) * blocks);
   const double bins = static_cast<double>(shape.rois) * static_cast<double>(shape.bins_y * shape.bins_x);
   plan.cycles = ((plan.shared ? shared : separate) + kBin * bins) * blocks;
-  plan.sweep = plan.shared && (plan.levels + 1) * map_bytes > kCache;
+  plan.sweep = plan.shared && sweep(plan.levels);
   if (!plan.sweep) return plan;
 
   plan.batch = std::max<int64_t>(kLargestBatch / (shape.bins_y * shape.bins_x * shape.vector_bytes), 1);
+  plan.tasks.reserve(static_cast<size_t>(shape.rois * shape.bins_y));
   for (int64_t image = 0; image < shape.images; ++image) {
     const int64_t end = plan.image_begins[static_cast<size_t>(image) + 1];
     for (int64_t first = plan.image_begins[static_cast<size_t>(image)]; first < end; first += plan.batch) {

@@ -31,7 +31,8 @@ struct RoiShape {
   int64_t images, height, width, rois, bins_y, bins_x;
   int64_t blocks;        // of channels
   int64_t vector_bytes;  // of a block's vector
-  int64_t processors;
+  int64_t threads;       // that run at once
+  int64_t input_bytes;   // of all images
 };
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows);

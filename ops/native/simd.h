@@ -226,9 +226,9 @@ inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
 // has room for few that wait. One line goes at each `step`.
 class StreamedCopy {
  public:
-  // Finishes the copy before, and takes the next one on. `from` must stay as it is until that is finished, too.
+  // Ends the copy before, and takes the next one on. `from` must stay as it is until that has ended, too.
   void begin(void* to, const void* from, size_t bytes) {
-    finish();
+    while (lines_) step();
     to_ = static_cast<char*>(to);
     from_ = static_cast<const char*>(from);
     // Only whole lines stream; what lies before the first and after the last is copied at once.
@@ -245,6 +245,7 @@ class StreamedCopy {
   void step() {
     if (lines_ == 0) return;
     --lines_;
+    streamed_ = true;
 #if defined(__AVX512BW__)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to_), _mm512_loadu_si512(from_));
 #elif defined(__AVX2__)
@@ -260,17 +261,18 @@ class StreamedCopy {
 
   // Afterwards other threads may read what was copied.
   void finish() {
-    if (lines_ == 0) return;
     while (lines_) step();
 #if defined(__SSE2__)
-    _mm_sfence();
+    if (streamed_) _mm_sfence();
 #endif
+    streamed_ = false;
   }
 
  private:
   char* to_ = nullptr;
   const char* from_ = nullptr;
   size_t lines_ = 0;
+  bool streamed_ = false;  // since the last fence
 };
 
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -3,9 +3,6 @@
 #include <cstdlib>
 #include <string>
 
-#if defined(__linux__)
-#include <unistd.h>
-#endif
 #if defined(ONNX_MAXPOOL_X86_TARGETS)
 #include <cpuid.h>
 #endif
@@ -85,24 +82,11 @@ Kernels choose() {
   return chosen->kernels;
 }
 
-size_t last_level_cache() {
-#if defined(__linux__) && defined(_SC_LEVEL3_CACHE_SIZE)
-  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (bytes > 0) return static_cast<size_t>(bytes);
-#endif
-  return size_t{32} << 20;
-}
-
 }  // namespace
 
 const Kernels& kernels() {
   static const Kernels chosen = choose();
   return chosen;
-}
-
-size_t streaming_threshold() {
-  static const size_t bytes = last_level_cache() / 8;
-  return bytes;
 }
 
 }  // namespace onnx_maxpool

@@ -20,8 +20,4 @@ struct Kernels {
 // Chosen once. Throws Error where that names none that was compiled and that this processor runs.
 const Kernels& kernels();
 
-// Outputs of more bytes than this are stored past the caches. A cache that cores share is slow to write to, and little
-// of a large output would be left there to read: it was faster even with a reader right after it.
-size_t streaming_threshold();
-
 }  // namespace onnx_maxpool

@@ -1,4 +1,5 @@
-// How a run of ROIs is planned (roi_plan.h): the grouping by image, and where the cost model changes its mind.
+// How a run of ROIs is planned (roi_plan.h): the grouping by image, where the cost model changes its mind, and for how
+// many threads (threads.h).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "roi_plan.h"
+#include "threads.h"
 
 namespace {
 
@@ -18,8 +20,8 @@ void require(bool holds, const std::string& what) {
   std::abort();
 }
 
-// A map of VGG-16's, in float on AVX-512, on one processor.
-RoiShape vgg16(int64_t rois) { return {1, 38, 50, rois, 7, 7, 32, 64, 1}; }
+// A map of VGG-16's, in float on AVX-512, on one thread.
+RoiShape vgg16(int64_t rois) { return {1, 38, 50, rois, 7, 7, 32, 64, 1, 512 * 38 * 50 * 4}; }
 
 // ROIs of one size, the first in the map's upper left corner and each a cell further on; of as many images as given.
 RoiWindows rois_of(const RoiShape& shape, int64_t height, int64_t width) {
@@ -78,7 +80,7 @@ void counts_idle_threads() {
   RoiShape shape = vgg16(0);
   shape.blocks = 1;
   const int64_t alone = first_shared(shape, 19, 25);
-  shape.processors = 2;
+  shape.threads = 2;
   require(first_shared(shape, 19, 25) > alone, "threads that stand idle cost nothing");
   shape.blocks = 2;
   require(first_shared(shape, 19, 25) <= alone, "threads that are all busy cost something");
@@ -114,6 +116,31 @@ void sweeps_where_tables_leave_the_cache() {
   ++shape.height;
   const RoiPlan swept = plan_of(shape, 64, 60);
   require(swept.shared && swept.levels == 0 && swept.sweep, "tables of more than 1 MiB stay in the cache");
+}
+
+int64_t table_bytes(const RoiShape& shape, const RoiPlan& plan) {
+  int64_t rows = 0;
+  for (int k = 0; k <= plan.levels; ++k) {
+    rows += kept_rows(shape.height, plan.tallest, plan.levels, plan.sweep, k).count;
+  }
+  return rows * shape.width * shape.vector_bytes;
+}
+
+// No more than the input, or 4 MiB where that is more, and never more than 32 MiB: else ROIs are pooled one by one.
+void bounds_tables() {
+  for (int64_t side : {50, 400, 1500, 3000}) {
+    for (int64_t height : {int64_t{7}, side / 5, side / 2, side}) {
+      for (int64_t channels : {1, 16, 512}) {
+        RoiShape shape = {1, side, side, 2000, 1, 1, (channels + 15) / 16, 64, 1, channels * side * side * 4};
+        const RoiPlan plan = plan_of(shape, height, side / 3);
+        const int64_t most = std::clamp(shape.input_bytes, int64_t{4} << 20, int64_t{32} << 20);
+        require(!plan.shared || table_bytes(shape, plan) <= most, "tables larger than they may be");
+      }
+    }
+  }
+  RoiShape shape = {1, 3000, 3000, 2000, 1, 1, 1, 64, 1, int64_t{512} << 20};
+  require(!plan_of(shape, 3000, 1000).shared, "tables of a whole large map");
+  require(plan_of(shape, 60, 3000).shared, "tables of a few rows of a large map");
 }
 
 // Batches hold as many ROIs' bins as a worker has memory for, or one; rows of bins go from the map's last row up.
@@ -152,6 +179,26 @@ void orders_a_sweep() {
   require(plan_of(shape, 400, 400).batch == 1, "bins beyond a batch's memory");
 }
 
+// Of a machine with 64 processors.
+void learns_how_many_threads_there_are() {
+  constexpr double kWorth = 1000, kLong = 1e9;
+  Threads threads(64, kWorth);
+  require(threads.count() == 64 && threads.workers(kLong) == 64, "threads that have yet to be seen");
+  require(threads.workers(0) == 1 && threads.workers(2.5 * kWorth) == 3, "workers are worth their waking");
+  threads.saw(8, 8, kLong);
+  require(threads.count() == 64, "as many threads as workers may be fewer than there are");
+  threads.saw(64, 2, 20 * kWorth - 1);
+  require(threads.count() == 64, "in a short run not all threads take part");
+  threads.saw(64, 3, kLong);
+  require(threads.count() == 3 && threads.workers(kLong) == 6, "threads are as many as have worked");
+  threads.saw(6, 1, kLong);
+  require(threads.count() == 3, "threads may be busy elsewhere");
+  threads.saw(6, 6, kWorth);
+  require(threads.count() == 6 && threads.workers(kLong) == 12, "more threads have been seen");
+  threads.saw(12, 64, kLong);
+  require(threads.workers(kLong) == 64, "no more workers than processors");
+}
+
 void estimates_work() {
   double last = 0;
   for (int64_t rois : {1, 2, 10, 100, 1000}) {
@@ -174,7 +221,9 @@ int main() {
   counts_idle_threads();
   takes_as_many_levels_as_windows_are_high();
   sweeps_where_tables_leave_the_cache();
+  bounds_tables();
   orders_a_sweep();
+  learns_how_many_threads_there_are();
   estimates_work();
   std::puts("all is well");
   return 0;
