@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from bad_inputs import BAD_INPUTS, DOORS, BadInput  # noqa: E402
-from bad_models import BAD_MODELS  # noqa: E402
+from bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
 
 
 def operators() -> str:
@@ -62,9 +62,13 @@ def bad_models() -> str:
     return table(["what is there", "exception", "message"], rows)
 
 
+def bad_contents() -> str:
+    return table(["what is given", "message"], [[bad.what, f"`{bad.said}`"] for bad in BAD_CONTENTS])
+
+
 TABLES = {
     "README.md": {"operators": operators},
-    "docs/errors.md": {"doors": doors, "models": bad_models, "inputs": bad_inputs},
+    "docs/errors.md": {"doors": doors, "models": bad_models, "contents": bad_contents, "inputs": bad_inputs},
 }
 
 

@@ -1,4 +1,4 @@
-"""Model files that cannot be read, with the words that say so: the second table of docs/errors.md.
+"""Models that cannot be read, with the words that say so: a table of docs/errors.md.
 
 Data alone: test_bad_model.py takes each row through every door.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper, parser
+from google.protobuf.message import DecodeError
+from onnx import TensorProto, numpy_helper, parser
 
 from onnx_maxpool import ModelError
 
@@ -20,7 +22,7 @@ NAME = "model.onnx"
 
 @dataclass(frozen=True)
 class BadModel:
-    """A path that does not lead to a model."""
+    """A model that cannot be read, from a path."""
 
     what: str
     error: type[Exception]
@@ -32,6 +34,26 @@ class BadModel:
     """In the folder."""
     about_data: bool = False
     """Whether the model is right but for the data of a tensor, which `onnx-maxpool inspect` does not need."""
+
+
+@dataclass(frozen=True)
+class BadContent:
+    """A model that cannot be read, from bytes or a ModelProto, which have no path."""
+
+    what: str
+    said: str
+    """The message of a ModelError."""
+    content: bytes
+
+    @property
+    def proto(self) -> onnx.ModelProto | None:
+        """The same as a ModelProto; None where the bytes are none."""
+        proto = onnx.ModelProto()
+        try:
+            proto.ParseFromString(self.content)
+        except DecodeError:
+            return None
+        return proto
 
 
 def model() -> onnx.ModelProto:
@@ -47,27 +69,49 @@ def bytes_of(content: bytes) -> Callable[[Path], object]:
     return lambda folder: (folder / NAME).write_bytes(content)
 
 
-def with_data(location: str, **entries: str) -> Callable[[Path], object]:
-    """A model whose tensor `w` of four bytes lies in another file: `w.bin` is in its folder, `secret.bin` outside."""
+def with_data(location: str, *, kind: int = TensorProto.FLOAT, dims: tuple[int, ...] = (1,), **entries: str) -> bytes:
+    """A model whose tensor `w`, of four bytes where nothing else is said, lies in another file."""
+    proto = model()
+    tensor = proto.graph.initializer.add(name="w", data_type=kind, dims=dims)
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, **entries}.items():
+        tensor.external_data.add(key=key, value=value)
+    return proto.SerializeToString()
+
+
+def in_an_attribute(location: str) -> bytes:
+    """The same in the default value of a function's attribute."""
+    proto = onnx.ModelProto.FromString(with_data(location))
+    tensor = proto.graph.initializer.pop()
+    function = proto.functions.add(name="f", domain="local", output=["y"], opset_import=proto.opset_import)
+    function.node.add(op_type="Constant", output=["y"]).attribute.add(
+        name="value", ref_attr_name="value", type=onnx.AttributeProto.TENSOR
+    )
+    function.attribute_proto.add(name="value", t=tensor, type=onnx.AttributeProto.TENSOR)
+    proto.opset_import.add(domain="local", version=1)
+    proto.graph.node.add(op_type="f", domain="local", output=["w"])
+    return proto.SerializeToString()
+
+
+def beside_data(content: Callable[[str], bytes], location: str) -> Callable[[Path], object]:
+    """Writes the model, and files of four bytes: `w.bin` in its folder, and `secret.bin` outside."""
 
     def write(folder: Path) -> None:
-        proto = model()
-        tensor = proto.graph.initializer.add(name="w", data_type=onnx.TensorProto.FLOAT, dims=[1])
-        tensor.data_location = onnx.TensorProto.EXTERNAL
-        for key, value in {"location": location.format(outside=folder.parent), **entries}.items():
-            tensor.external_data.add(key=key, value=value)
-        onnx.save_model(proto, folder / NAME)
+        (folder / NAME).write_bytes(content(location.format(outside=folder.parent)))
         for file in (folder / "w.bin", folder.parent / "secret.bin"):
             file.write_bytes(np.float32(5).tobytes())
         (folder / "link.bin").symlink_to(folder.parent / "secret.bin")
+        (folder / "circle.bin").symlink_to(folder / "circle.bin")
         (folder / "weights").mkdir()
 
     return write
 
 
-def external(what: str, location: str, words: str, **entries: str) -> BadModel:
-    said = f"{{path}}: tensor 'w' has its data in '{location}', {words}"
-    return BadModel(what, ModelError, said, with_data(location, **entries), about_data=True)
+def external(what: str, location: str, words: str, shown: str | None = None, **changes: Any) -> BadModel:
+    """`shown` is the location as the message has it, where that is another."""
+    said = f"{{path}}: tensor 'w' has its data in '{shown or location}', {words}"
+    write = beside_data(lambda placed: with_data(placed, **changes), location)
+    return BadModel(what, ModelError, said, write, about_data=True)
 
 
 def not_utf8() -> bytes:
@@ -79,6 +123,7 @@ def not_utf8() -> bytes:
 NOT_A_MODEL = "{path} is not an ONNX model"
 NOT_PROTOBUF = f"{NOT_A_MODEL}: expected a protobuf message of type ModelProto"
 IN_THE_FOLDER = "expected a file in the model's folder"
+CANNOT_BE_LOOKED_UP = f"which cannot be looked up, {IN_THE_FOLDER}"
 COMPLETE = model().SerializeToString()
 
 BAD_MODELS = (
@@ -119,6 +164,15 @@ BAD_MODELS = (
     external("external data behind a link out of the folder", "link.bin", IN_THE_FOLDER),
     external("external data at a URL", "http://127.0.0.1/w.bin", f"which is not there, {IN_THE_FOLDER}"),
     external("external data nowhere", "", IN_THE_FOLDER),
+    BadModel(
+        "external data outside the folder, of a function's attribute",
+        ModelError,
+        f"{{path}}: tensor 'w' has its data in '../secret.bin', {IN_THE_FOLDER}",
+        beside_data(in_an_attribute, "../secret.bin"),
+        about_data=True,
+    ),
+    external("external data with a NUL in its name", "w\0.bin", CANNOT_BE_LOOKED_UP, shown="w\\x00.bin"),
+    external("external data with a name too long", "w" * 5000, CANNOT_BE_LOOKED_UP, shown=f"{'w' * 100}…"),
     external("external data that is a folder", "weights", f"which is not there, {IN_THE_FOLDER}"),
     external(
         "external data that is too short",
@@ -139,4 +193,53 @@ BAD_MODELS = (
         "its length is 'x', expected an integer from 0 to 2^63",
         length="x",
     ),
+    external(
+        "a length of external data in other digits than ASCII's",
+        "w.bin",
+        "its length is '٤', expected an integer from 0 to 2^63",
+        length="٤",
+    ),
+    external(
+        "a length of external data that is not its tensor's",
+        "w.bin",
+        "its length is '2', expected 4, as it is float [1]",
+        length="2",
+    ),
+    external(
+        "external data shorter than its tensor", "w.bin", "bytes 0 to 4000, expected no more than its 4", dims=(1000,)
+    ),
+    external(
+        "external data shorter than its packed tensor",
+        "w.bin",
+        "bytes 0 to 5, expected no more than its 4",
+        kind=TensorProto.INT4,
+        dims=(3, 3),
+    ),
+    external(
+        "external data of a negative shape",
+        "w.bin",
+        "its shape is [2,-2], expected no negative dimension",
+        dims=(2, -2),
+    ),
+    external(
+        "external data that is text",
+        "w.bin",
+        "its element type is string, expected one of numbers",
+        kind=TensorProto.STRING,
+    ),
+)
+
+ITS_PATH = "the model: tensor 'w' has external data, expected a model given by its path"
+
+BAD_CONTENTS = (
+    BadContent("no bytes", "the model is not an ONNX model: it has no graph", b""),
+    BadContent(
+        "a truncated model",
+        "the model is not an ONNX model: expected a protobuf message of type ModelProto",
+        COMPLETE[:-7],
+    ),
+    BadContent("external data in the current folder", ITS_PATH, with_data("w.bin")),
+    BadContent("external data outside the current folder", ITS_PATH, with_data("../secret.bin")),
+    BadContent("external data by an absolute path", ITS_PATH, with_data("/elsewhere/secret.bin")),
+    BadContent("external data of a function's attribute", ITS_PATH, in_an_attribute("w.bin")),
 )

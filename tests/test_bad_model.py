@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from bad_models import BAD_MODELS, COMPLETE, BadModel
+from bad_models import BAD_CONTENTS, BAD_MODELS, BadContent, BadModel, with_data
 from bad_models import model as small_model
 
 import onnx_maxpool
@@ -25,7 +25,7 @@ from onnx_maxpool.models import MODELS
 ROWS = {bad.what: bad for bad in BAD_MODELS}
 each_row = pytest.mark.parametrize("bad", ROWS.values(), ids=ROWS)
 
-DOORS: dict[str, Callable[[Any], object]] = {
+DOORS: dict[str, Callable[[Any], Any]] = {
     "native": onnx_maxpool.load,
     "python": lambda model: onnx_maxpool.load(model, implementation="python"),
     "reference": reference_evaluator,
@@ -67,16 +67,30 @@ def test_on_the_command_line(bad: BadModel, command: str, tmp_path: Path, capsys
     assert not (tmp_path / "out.onnx").exists()
 
 
+@pytest.mark.parametrize("bad", BAD_CONTENTS, ids=[bad.what for bad in BAD_CONTENTS])
 @each_door
-def test_bytes_and_a_proto(door: Callable[[Any], object]) -> None:
-    for given, said in (
-        (COMPLETE[:-7], "the model is not an ONNX model: expected a protobuf message of type ModelProto"),
-        (b"", "the model is not an ONNX model: it has no graph"),
-        (onnx.ModelProto(), "the model is not an ONNX model: it has no graph"),
-    ):
+def test_bytes_and_a_proto(
+    bad: BadContent, door: Callable[[Any], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have no folder, and the current one is not theirs: data that lies there is not read."""
+    (tmp_path / "w.bin").write_bytes(np.float32(5).tobytes())
+    monkeypatch.chdir(tmp_path)
+    for given in (bad.content, *([bad.proto] if bad.proto is not None else [])):
         with pytest.raises(ModelError) as refused:
             door(given)
-        assert str(refused.value) == said
+        assert str(refused.value) == bad.said
+
+
+@each_door
+def test_external_data_without_a_length(door: Callable[[Any], Any], tmp_path: Path) -> None:
+    """It is as long as its tensor, whatever the file has behind it."""
+    (tmp_path / "model.onnx").write_bytes(with_data("w.bin", offset="4"))
+    (tmp_path / "w.bin").write_bytes(np.float32([0, 5, 0]).tobytes())
+    made = door(tmp_path / "model.onnx")
+    if isinstance(made, onnx.ModelProto):
+        made = onnx_maxpool.load(made)
+    feeds = {"X": np.ones((1, 1, 2, 2), np.float32), "rois": np.zeros((1, 5), np.float32)}
+    np.testing.assert_array_equal(made.run(None, feeds)[0], np.full((1, 1, 2, 2), 6, np.float32))
 
 
 @each_door

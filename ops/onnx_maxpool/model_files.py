@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,20 +10,22 @@ from typing import Literal
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import external_data_helper
+from onnx import TensorProto, external_data_helper, helper
 
-from onnx_maxpool.errors import ModelError
+from onnx_maxpool.errors import ModelError, printable, shape
+from onnx_maxpool.model_check import type_name
 from onnx_maxpool.model_nodes import subgraphs
 
 Model = str | os.PathLike[str] | bytes | onnx.ModelProto
 
 ExternalData = Literal["leave", "check", "load"]
-"""What to do with data that lies in other files. Only a model from a path has a folder to find them in."""
+"""What to do with data that lies in other files."""
 
-TENSORS = (
-    *(onnx.AttributeProto.TENSOR, onnx.AttributeProto.TENSORS),
-    *(onnx.AttributeProto.SPARSE_TENSOR, onnx.AttributeProto.SPARSE_TENSORS),
-)
+PACKED = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}
+"""The element types of which several share a byte, and how many bits each has."""
+
+LONGEST_SHOWN = 100
+"""Characters of a location in a message."""
 
 
 def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.ModelProto:
@@ -30,22 +33,26 @@ def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.Mode
 
     Always protobuf, whatever the file's name ends in. Nothing is fetched: a URL is a path of no file. Raises OSError
     for a file that cannot be read, and ModelError for one that is no ONNX model, or whose external data is not in the
-    model's folder.
+    model's folder. Bytes and a ModelProto have no folder: there it raises ModelError for all external data that it is
+    not to leave, which ONNX Runtime would look for from the current folder, and before 1.24 anywhere.
     """
+    path = None
     if isinstance(model, onnx.ModelProto):
-        _check_message(model, "the model")
-        return model
-    if isinstance(model, bytes):
-        return _parsed(model, "the model")
-    path = os.fspath(model)
-    parsed = _parsed(Path(path).read_bytes(), path)
-    if external_data != "leave":
-        check_external_data(parsed, path)
-    if external_data == "load":
-        try:
-            external_data_helper.load_external_data_for_model(parsed, os.path.dirname(path))
-        except (onnx.checker.ValidationError, ValueError) as error:  # of symbolic links, which ONNX Runtime may follow
-            raise ModelError(f"{path}: {error}") from None
+        parsed = model
+        _check_message(parsed, "the model")
+    elif isinstance(model, bytes):
+        parsed = _parsed(model, "the model")
+    else:
+        path = os.fspath(model)
+        parsed = _parsed(Path(path).read_bytes(), path)
+    if external_data == "leave":
+        return parsed
+    for tensor in filter(external_data_helper.uses_external_data, _tensors(parsed)):
+        if path is None:
+            raise ModelError(f"the model: tensor '{tensor.name}' has external data, expected a model given by its path")
+        _check_external_data(tensor, path)
+        if external_data == "load":
+            _load(tensor, path)
     return parsed
 
 
@@ -92,57 +99,84 @@ def _names(model: onnx.ModelProto) -> list[str]:
         for value in (*graph.input, *graph.output, *graph.value_info):
             names.append(value.name)
             names += [dim.dim_param for dim in value.type.tensor_type.shape.dim]
-        names += [tensor.name for tensor in graph.initializer]
-        names += [tensor.values.name for tensor in graph.sparse_initializer]
+    for tensor in _tensors(model):
+        names.append(tensor.name)
+        names += [text for entry in tensor.external_data for text in (entry.key, entry.value)]
     for node in nodes:
         names += [node.name, node.op_type, node.domain, *node.input, *node.output]
         names += [attribute.name for attribute in node.attribute]
     return names
 
 
-def check_external_data(model: onnx.ModelProto, path: str) -> None:
-    """Raise ModelError for a tensor whose data is not where the model says, or lies outside the model's folder.
-
-    ONNX Runtime before 1.24 reads it wherever it lies. Newer ones and onnx refuse it, each in words of its own.
-    """
-    for tensor in _tensors(model):
-        if external_data_helper.uses_external_data(tensor):
-            _check_location(tensor, path)
-
-
-def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+def _tensors(model: onnx.ModelProto) -> Iterator[TensorProto]:
     """Of all graphs and attributes."""
     graphs, nodes = _parts(model)
     sparse = [tensor for graph in graphs for tensor in graph.sparse_initializer]
     for graph in graphs:
         yield from graph.initializer
-    for node in nodes:
-        for attribute in node.attribute:
-            if attribute.type in TENSORS:
-                yield from (attribute.t, *attribute.tensors)
-                sparse += (attribute.sparse_tensor, *attribute.sparse_tensors)
+    defaults = (attribute for function in model.functions for attribute in function.attribute_proto)
+    for attribute in (*defaults, *(attribute for node in nodes for attribute in node.attribute)):
+        yield from (attribute.t, *attribute.tensors)
+        sparse += (attribute.sparse_tensor, *attribute.sparse_tensors)
     for tensor in sparse:
         yield from (tensor.values, tensor.indices)
 
 
-def _check_location(tensor: onnx.TensorProto, path: str) -> None:
+def _check_external_data(tensor: TensorProto, path: str) -> None:
+    """Raise ModelError for a tensor whose data is not where the model says, or lies outside the model's folder.
+
+    ONNX Runtime before 1.24 reads it wherever it lies. Newer ones and onnx refuse it, each in words of its own.
+    """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
-    where = f"{path}: tensor '{tensor.name}' has its data in '{location}'"
+    shown = printable(location if len(location) <= LONGEST_SHOWN else f"{location[:LONGEST_SHOWN]}…")
+    where = f"{path}: tensor '{tensor.name}' has its data in '{shown}'"
+    expected = "expected a file in the model's folder"
     file = Path(path).parent / location
     # The links of a download cache lead from a folder of names to one of contents: the model there, and its data.
     folders = {Path(path).parent.resolve(), Path(path).resolve().parent}
-    if not location or Path(location).is_absolute() or not folders.intersection(file.resolve().parents):
-        raise ModelError(f"{where}, expected a file in the model's folder")
-    if not file.is_file():
-        raise ModelError(f"{where}, which is not there, expected a file in the model's folder")
-    offset, length = (_whole_number(entries.get(key, "0"), f"{where}, its {key}") for key in ("offset", "length"))
+    try:
+        is_inside = not Path(location).is_absolute() and not folders.isdisjoint(file.resolve().parents)
+        is_there = file.is_file()
+    except (OSError, ValueError, RuntimeError):  # of a name too long, of a NUL in it, of links in a circle
+        raise ModelError(f"{where}, which cannot be looked up, {expected}") from None
+    if not location or not is_inside:
+        raise ModelError(f"{where}, {expected}")
+    if not is_there:
+        raise ModelError(f"{where}, which is not there, {expected}")
+    offset = _whole_number(entries.get("offset", "0"), f"{where}, its offset")
+    needed = _byte_size(tensor, where)
+    length = _whole_number(entries.get("length", str(needed)), f"{where}, its length")
+    if length != needed:
+        kind = f"{type_name(tensor.data_type)} {shape(tensor.dims)}"
+        raise ModelError(f"{where}, its length is '{length}', expected {needed}, as it is {kind}")
     size = file.stat().st_size
     if offset + length > size:
         raise ModelError(f"{where}, bytes {offset} to {offset + length}, expected no more than its {size}")
 
 
+def _byte_size(tensor: TensorProto, where: str) -> int:
+    """How many bytes a tensor's data has. Raises ModelError where its type has no such data, or no such shape."""
+    kind = type_name(tensor.data_type)
+    if kind in ("undefined", "string"):
+        raise ModelError(f"{where}, its element type is {kind}, expected one of numbers")
+    if any(dim < 0 for dim in tensor.dims):
+        raise ModelError(f"{where}, its shape is {shape(tensor.dims)}, expected no negative dimension")
+    bits = PACKED.get(kind) or 8 * int(helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
+    return (math.prod(map(int, tensor.dims)) * bits + 7) // 8
+
+
+def _load(tensor: TensorProto, path: str) -> None:
+    """Replace a tensor's external data, which was checked, by the data itself."""
+    if not any(entry.key == "length" for entry in tensor.external_data):  # onnx would read the file to its end
+        tensor.external_data.add(key="length", value=str(_byte_size(tensor, path)))
+    try:
+        external_data_helper.load_external_data_for_tensor(tensor, os.path.dirname(path))
+    except (onnx.checker.ValidationError, ValueError) as error:  # of symbolic links, which ONNX Runtime may follow
+        raise ModelError(f"{path}: {error}") from None
+
+
 def _whole_number(text: str, what: str) -> int:
-    if not text.isdecimal() or len(text) > len(str(2**63)):
-        raise ModelError(f"{what} is '{text}', expected an integer from 0 to 2^63")
+    if not (text.isascii() and text.isdecimal()) or len(text) > len(str(2**63)):
+        raise ModelError(f"{what} is '{printable(text)}', expected an integer from 0 to 2^63")
     return int(text)

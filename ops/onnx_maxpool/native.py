@@ -41,9 +41,9 @@ def load(
 ) -> ort.InferenceSession:
     """An ONNX Runtime session for a model that contains our operators, the model unmodified.
 
-    `model` is a path (external data is found beside it), serialized bytes or a ModelProto. `sess_options` are the
-    caller's own, registered on here; the default providers are ONNX Runtime's CPU provider alone, and with others
-    our operators still run on the CPU.
+    `model` is a path (external data is found beside it), serialized bytes or a ModelProto (either holds all its data).
+    `sess_options` are the caller's own, registered on here; the default providers are ONNX Runtime's CPU provider
+    alone, and with others our operators still run on the CPU.
 
     With `check`, the model is read here first: raises OSError and ModelError for what is no model, or lacks its
     external data, and OperatorError that names the node where an operator's version refuses its types or attributes.
