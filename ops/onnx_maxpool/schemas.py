@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import threading
 from typing import Any
 
 from onnx import TensorProto, TensorShapeProto, TypeProto, defs, helper, numpy_helper, shape_inference
@@ -18,19 +19,23 @@ INDEX_VARIABLE = "TIndex"
 """The type variable of the index output."""
 
 
+_registering = threading.Lock()
+
+
 def register_schemas() -> None:
     """Make onnx.defs know every version of our operators that it does not know yet.
 
     From then on, in this process, `onnx.checker.check_model(model, full_check=True)` holds our operators to their
     versions' types, attributes and shapes, and `onnx.shape_inference` infers through them. Calling it again does
-    nothing.
+    nothing, and any thread may.
     """
-    for version in OPERATORS:
-        schema = operator(version.name).schema
-        if schema is not None and not _is_registered(version):
-            defs.register_schema(operator_schema(version, operator(version.name), schema))
-            # Python functions that outlive the interpreter in onnx's table hang the process's end, up to onnx 1.19.
-            atexit.register(_deregister, version)
+    with _registering:
+        for version in OPERATORS:
+            schema = operator(version.name).schema
+            if schema is not None and not _is_registered(version):
+                defs.register_schema(operator_schema(version, operator(version.name), schema))
+                # Python functions that outlive the interpreter in onnx's table hang the process's end, up to onnx 1.19.
+                atexit.register(_deregister, version)
 
 
 def _is_registered(version: OperatorVersion) -> bool:
