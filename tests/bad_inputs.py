@@ -45,6 +45,7 @@ NO_SCHEMA = "ONNX Runtime holds these nodes to no schema"
 PYTHON_TYPES = "they convert numbers, and Python itself refuses arguments that there are not"
 OWN_WORDS = "onnx's evaluator refuses it in words of its own"
 OTHER_KERNELS = "ONNX Runtime runs a kernel of that type, or says itself that it finds none"
+NUMPY_TYPE: Mapping[Door, str] = {"functions": "they take a NumPy type"}
 GIGABYTES: Mapping[Door, str] = {
     "python": "onnxruntime-extensions copies its inputs, and these are gigabytes",
     "command line": "it would read gigabytes from a file",
@@ -58,7 +59,7 @@ class BadInput:
     operator: str
     what: str
     rule: str
-    """In SEMANTICS.md."""
+    """In `onnx_maxpool.conformance.rules`."""
     found: Found
     said: str
     """The whole message."""
@@ -340,7 +341,8 @@ def max_pooling_rows() -> Iterator[BadInput]:
         attributes = {"window_size": [3, 3], name: values}
         yield good.bad(f"{name} [{listed}]", "P2", words, attributes=attributes)
     words = 'index_element_type is "i64", expected "u32" or "u64"'
-    yield good.bad("indices of type i64", "P5", words, attributes={"index_element_type": "i64"}, with_index=True)
+    attributes = {"index_element_type": "i64"}
+    yield good.bad("indices of type i64", "P5", words, attributes=attributes, with_index=True, not_through=NUMPY_TYPE)
 
     words = "X has shape [2,32768,256,257], expected at most 4294967296 cells, as many as u32 indices number"
     inputs = {"X": np.broadcast_to(np.int8(0), (2, 2**15, 2**8, 2**8 + 1))}
@@ -424,14 +426,13 @@ def adaptive_rows() -> Iterator[BadInput]:
     expected = 'expected "i64" or "i32"'
     for spelling in ("u32", "int64", ""):
         words = f'index_element_type is "{spelling}", {expected}'
-        no_function = {} if spelling == "u32" else {"functions": "they take a NumPy type"}
         yield good.bad(
             f'indices of type "{spelling}"',
             "A3",
             words,
             attributes={"index_element_type": spelling},
             with_index=True,
-            not_through=no_function,
+            not_through=NUMPY_TYPE,
         )
     words = (
         "X has shape [1,1,65536,32769], expected at most 2147483648 cells in a channel, as many as i32 indices number"

@@ -30,7 +30,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "MaxPooling1": onnx_maxpool.max_pooling,
     "AdaptiveMaxPool": onnx_maxpool.adaptive_max_pool,
 }
-INDEX_DTYPES = {"i32": np.int32, "i64": np.int64, "u32": np.uint32}
+INDEX_DTYPES = {"i32": np.int32, "u32": np.uint32}
 
 ROWS = {bad.name: bad for bad in BAD_INPUTS}
 

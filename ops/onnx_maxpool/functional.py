@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
@@ -9,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onnx_maxpool.aliases import Array, BinEdges
-from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.one_node import Setting, run
+from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.one_node import NEWEST, Setting, run
 from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE
 from onnx_maxpool.registry import INDEX_SPELLINGS
 
@@ -139,11 +140,22 @@ def _with_index(
     name: str, inputs: tuple[Array, ...], attributes: list[Attribute], with_index: bool, index_dtype: npt.DTypeLike
 ) -> Outputs:
     if with_index:
-        index_type = np.dtype(index_dtype).name
-        attributes.append((INDEX_ATTRIBUTE, INDEX_SPELLINGS.get(index_type, index_type)))
+        attributes.append((INDEX_ATTRIBUTE, _index_spelling(name, index_dtype)))
     dtypes = tuple(x.dtype for x in inputs)
     outputs = run(Setting(name, dtypes, tuple(attributes), with_index), *inputs)
     return (outputs[0], outputs[1]) if with_index else outputs[0]
+
+
+def _index_spelling(name: str, index_dtype: npt.DTypeLike) -> str:
+    """As the attribute has it. Raises OperatorError in the words of the argument."""
+    known = NEWEST[name].index_types
+    try:
+        index_type = np.dtype(index_dtype).name
+    except TypeError:
+        index_type = repr(index_dtype)
+    if index_type not in known:
+        raise OperatorError(f"{name}: index_dtype is {index_type}, expected {listing(known)}")
+    return INDEX_SPELLINGS[index_type]
 
 
 def _array(x: npt.ArrayLike) -> Array:
@@ -162,5 +174,7 @@ def _integers(operator: str, name: str, values: Sequence[int]) -> Attribute:
 def _scale(operator: str, spatial_scale: float) -> Attribute:
     try:
         return "spatial_scale", float(spatial_scale)
+    except OverflowError:  # beyond double as well as float: refused as any infinite one is
+        return "spatial_scale", math.inf if spatial_scale > 0 else -math.inf
     except (TypeError, ValueError):
         raise OperatorError(f"{operator}: spatial_scale is {spatial_scale!r}, expected a number") from None
