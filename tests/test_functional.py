@@ -114,7 +114,19 @@ BAD_ARGUMENTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "AdaptiveMaxPool's index": (
         lambda: onnx_maxpool.adaptive_max_pool(IMAGE, (2, 2), return_indices=True, index_dtype=float),
-        'AdaptiveMaxPool: index_element_type is "float64", expected "i64" or "i32"',
+        "AdaptiveMaxPool: index_dtype is float64, expected int64 or int32",
+    ),
+    "no index of any type": (
+        lambda: onnx_maxpool.max_pooling(IMAGE, (2, 2), return_indices=True, index_dtype="q9"),
+        "MaxPooling1: index_dtype is 'q9', expected uint32 or uint64",
+    ),
+    "spatial_scale beyond double": (
+        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), 10**400),
+        "MaxRoiPool: spatial_scale is inf, expected a finite number greater than 0",
+    ),
+    "a negative spatial_scale beyond double": (
+        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), -(10**400)),
+        "MaxRoiPool: spatial_scale is -inf, expected a finite number greater than 0",
     ),
 }  # fmt: skip
 
@@ -139,8 +151,12 @@ def test_an_index_type_that_an_older_runtime_cannot_infer(monkeypatch: pytest.Mo
 
 
 def test_unknown_bin_edges() -> None:
-    with pytest.raises(ValueError, match="bin_edges is 'exakt', expected 'exact' or 'float32'"):
-        onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), bin_edges="exakt")  # type: ignore[arg-type]
+    for asked in (
+        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), bin_edges="exakt"),  # type: ignore[arg-type]
+        lambda: onnx_maxpool.reference_ops(bin_edges="exakt"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ValueError, match="bin_edges is 'exakt', expected 'exact' or 'float32'"):
+            asked()
 
 
 def test_an_output_beyond_memory_is_onnx_runtimes_error() -> None:

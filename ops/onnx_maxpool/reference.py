@@ -12,6 +12,7 @@ from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import OperatorVersion, newest_versions, resolve, versions_of
 from onnx_maxpool.schemas import register_schemas
+from onnx_maxpool.windows import check_bin_edges
 
 if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun
@@ -22,8 +23,9 @@ def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
 
     Each class takes the version that the model's opset imports select and holds to that version's types: it raises
     OperatorError where they are not met, and wherever the operator refuses its input, in the native library's words.
-    bfloat16 arrays are ml_dtypes'.
+    bfloat16 arrays are ml_dtypes'. Raises ValueError for other `bin_edges`.
     """
+    check_bin_edges(bin_edges)
     register_schemas()
     return [_reference_op(newest, bin_edges) for newest in newest_versions()]
 
