@@ -293,6 +293,9 @@ def test_unknown_implementations() -> None:
         onnx_maxpool.load(roi_model(), implementation="pyhton")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="implementation names 'RoiPool', expected MaxRoiPool"):
         onnx_maxpool.load(roi_model(), implementation={"RoiPool": raises})
+    for wrong in (3, None):
+        with pytest.raises(ValueError, match=f"implementation has {wrong} for MaxRoiPool, expected a function"):
+            onnx_maxpool.load(roi_model(), implementation={"MaxRoiPool": wrong})  # type: ignore[dict-item]
 
 
 def test_registering_twice_is_harmless() -> None:

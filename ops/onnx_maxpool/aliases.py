@@ -23,8 +23,4 @@ BinEdges = Literal["exact", "float32"]
 """How ROI bins are cut: by exact integers (M7), or in float32 as ONNX Runtime's own kernel does (M12)."""
 
 PythonFunction = Callable[..., "Array | tuple[Array, ...]"]
-"""`function(*inputs, **attributes)`: an operator's outputs.
-
-The attributes are complete. An operator that cuts bins gets `bin_edges` too, and one with an index `index_type`, its
-dtype, or None where the index is not wanted.
-"""
+"""`function(*inputs, **attributes)`: an operator's outputs. `load` says what it is given."""

@@ -50,9 +50,11 @@ def load(
     Whatever else ONNX Runtime refuses, it refuses in its own words.
 
     `implementation="python"` runs the NumPy reference in the place of the native library. A mapping from operators'
-    names runs functions of the caller's in their place, and the native library in that of the others: each function is
-    called as `PythonFunction` says. What a function raises fails the run, with the traceback in the message. Raises
-    ValueError for another implementation.
+    names runs functions of the caller's in their place, and the native library in that of the others. Each is called as
+    `function(*inputs, **attributes)` with NumPy arrays and complete attributes, and gives the output array, or a tuple
+    of the operator's outputs. For an operator that cuts bins `bin_edges` is among the attributes; for one with an index
+    `index_type` is, its dtype, or None where the index is not wanted. What a function raises fails the run, with the
+    traceback in the message. Raises ValueError for another implementation.
     """
     options = sess_options if sess_options is not None else ort.SessionOptions()
     chosen = list(providers) if providers is not None else ["CPUExecutionProvider"]
@@ -90,9 +92,11 @@ def _functions(implementation: Implementation) -> dict[str, PythonFunction | Non
     """The operators that run in Python, by the function or, for None, by the reference; None where none does."""
     names = [row.name for row in newest_versions()]
     if isinstance(implementation, Mapping):
-        for name in implementation:
+        for name, function in implementation.items():
             if name not in names:
                 raise ValueError(f"onnx_maxpool: implementation names {name!r}, expected {' or '.join(names)}")
+            if not callable(function):
+                raise ValueError(f"onnx_maxpool: implementation has {function!r} for {name}, expected a function")
         return dict(implementation)
     if implementation not in ("native", "python"):
         raise ValueError(
