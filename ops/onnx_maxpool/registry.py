@@ -29,7 +29,7 @@ class OperatorVersion:
     types: Mapping[str, tuple[str, ...]]
     """The element types that each type variable of the inputs may take, by ONNX's names."""
     rules: str
-    """The letter of its rules in SEMANTICS.md."""
+    """The letter of its rules in `onnx_maxpool.conformance.rules`."""
     elsewhere: str
     """Who else runs it, for the docs."""
     index_types: tuple[str, ...] = ()

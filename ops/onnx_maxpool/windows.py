@@ -1,7 +1,7 @@
 """Which input cells each output cell covers: the plans `roi_windows`, `sliding_windows` and `adaptive_windows`.
 
 Every window is a half-open range `[start, end)` of input coordinates along one axis, given as a pair of int64 arrays.
-All arithmetic is exact, in 64-bit integers (G1); rule numbers are those of SEMANTICS.md.
+All arithmetic is exact, in 64-bit integers (G1); rule numbers are those of `conformance.rules`.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ RULES = {
     "A4": Rule("Types are float16, bfloat16, float and double.", ("AdaptiveMaxPool",)),
     "A5": Rule("A spatial dimension of 0 is refused.", ("AdaptiveMaxPool",)),
 }
-"""By number, as in SEMANTICS.md."""
+"""By number. The letter says whom a rule binds: all operators (G), or one and those that are like it."""
 
 
 def rules_of(operator: str) -> list[str]:
