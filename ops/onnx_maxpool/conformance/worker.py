@@ -17,14 +17,10 @@ import onnx
 
 from onnx_maxpool.aliases import Array
 from onnx_maxpool.conformance.attempt import Attempt, attempt
-from onnx_maxpool.conformance.backends import describe, find_backend
+from onnx_maxpool.conformance.backends import BackendError, describe, find_backend
 
 START_SECONDS = 180.0
 """How long a backend may take to be imported."""
-
-
-class BackendError(RuntimeError):
-    """A backend that cannot be imported, or that is not one."""
 
 
 class Worker:
@@ -114,6 +110,9 @@ def _serve(connection: Connection, name: str, log: str) -> None:
     try:
         backend = find_backend(name)
         connection.send(describe(backend))
+    except BackendError as error:
+        connection.send(str(error))
+        return
     except Exception as error:
         connection.send(f"{name}: {type(error).__name__}: {error}")
         return

@@ -40,22 +40,30 @@ BACKENDS = {
 """By the name that `--backend` takes."""
 
 
+class BackendError(RuntimeError):
+    """A backend that cannot be imported, or that is not one."""
+
+
 def find_backend(name: str) -> Any:
     """The class of a backend: `name` is of `BACKENDS` or `module:Class`.
 
-    Raises ValueError for another name, ImportError and AttributeError where there is no such module or class.
+    Raises BackendError for another name, a runtime that is missing and what is no backend; and whatever a module raises
+    that is imported, AttributeError where it has no such class.
     """
     row = BACKENDS.get(name)
     if row is None:
-        module, colon, attribute = name.partition(":")
-        if not (module and colon and attribute):
-            raise ValueError(f"expected one of {', '.join(BACKENDS)}, or module:Class")
-        return getattr(importlib.import_module(module), attribute)
+        module, _, attribute = name.partition(":")
+        if not (module and attribute):
+            raise BackendError(f"{name}: expected one of {', '.join(BACKENDS)}, or module:Class")
+        backend = getattr(importlib.import_module(module), attribute)
+        if not all(callable(getattr(backend, method, None)) for method in ("is_compatible", "prepare")):
+            raise BackendError(f"{name}: expected a class of onnx.backend.base.Backend")
+        return backend
     module, _, attribute = row.target.partition(":")
     try:
         return getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
     except ModuleNotFoundError as error:
-        raise ImportError(f'{error.name} is missing: pip install "{row.package}"') from None
+        raise BackendError(f'{name}: {error.name} is missing: pip install "{row.package}"') from None
 
 
 def describe(backend: Any) -> dict[str, str]:
