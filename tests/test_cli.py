@@ -100,6 +100,37 @@ def test_run_saves_bfloat16_as_protobuf(command: Commands, tmp_path: Path) -> No
     assert not (tmp_path / "data.npz").exists()
 
 
+def test_results_go_to_new_folders(command: Commands, tmp_path: Path) -> None:
+    """Which are made before the work, not missed after it."""
+    out, html = tmp_path / "new" / "deep" / "out.npz", tmp_path / "other" / "report.html"
+    assert command("run", command.model("max_roi_pool_22_float"), *DIMS, "--out", out)[0] == 0
+    assert command("conformance", "--case", "max_roi_pool_22_scale$", "--html", html)[0] == 0
+    assert np.load(out).files == ["Y"]
+    assert html.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_places_that_no_result_can_have_are_refused_before_the_work(
+    command: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("it was begun")
+
+    (tmp_path / "file").touch()
+    for place in ("onnx_maxpool.conformance.command.run_backend", "onnx_maxpool.benchmark.command.bench"):
+        monkeypatch.setattr(place, work)
+    monkeypatch.setattr("onnxruntime.InferenceSession.run_with_ort_values", work)
+    for arguments in (
+        ("conformance", "--junit", tmp_path / "file" / "x.xml"),
+        ("bench", "--quick", "--markdown", tmp_path / "file" / "x.md"),
+        ("bench", "--quick", "--json", tmp_path / "file" / "x.json"),
+        ("bench", "--quick", "--plot", tmp_path / "file"),
+        ("run", command.model("max_roi_pool_22_float"), *DIMS, "--out", tmp_path / "file" / "out.npz"),
+        ("run", command.model("max_roi_pool_22_float"), *DIMS, "--out", tmp_path / "file"),
+        ("run", command.model("max_roi_pool_22_float"), *DIMS, "--out", tmp_path / "file" / "folder"),
+    ):
+        assert str(tmp_path / "file") in refusal(command(*arguments))
+
+
 def test_run_cuts_bins_as_asked(command: Commands, tmp_path: Path) -> None:
     model = MODELS["max_roi_pool_22_float"].builder()
     del model.graph.node[0].attribute[:]
@@ -161,6 +192,7 @@ def test_refused_arguments(command: Commands) -> None:
     assert "Missing argument" in refusal(command("run"))
     assert "No such option" in refusal(command("run", "x.onnx", "--fast"))
     assert "--bin-edges" in refusal(command("run", "x.onnx", "--bin-edges", "rough"))
+    assert "--threads" in refusal(command("run", "x.onnx", "--threads", str(10**11)))
     assert "--dim W=SIZE" in refusal(command("run", command.model("max_roi_pool_22_float"), *DIMS[:6]))
 
 

@@ -205,6 +205,11 @@ def test_dimensions_are_taken_from_files(tmp_path: Path) -> None:
     [
         ([], {"N": 1, "H": 4}, "symbolic dimensions have no size, give --dim C=SIZE --dim W=SIZE --dim R=SIZE"),
         ([], {**DIMS, "Q": 1}, "--dim Q: no random input has that dimension, only N, C, H, W, R"),
+        (
+            [],
+            {**DIMS, "R": 2**61},
+            "input 'rois' would have shape [2305843009213693952,5], expected fewer than 2^60 cells",
+        ),
         (["Z={folder}/x.npy"], DIMS, "the model has no input 'Z', only X, rois"),
         (["X={folder}/x.npy"], DIMS, "input 'X' is double, expected float"),
         (["X={folder}/x.txt"], DIMS, "expected NAME=FILE.npy, NAME=FILE.pb or FILE.npz"),
@@ -242,7 +247,7 @@ def test_an_unnamed_dimension_goes_by_input_and_axis() -> None:
     assert model_inputs(model, dims={"X.0": 4})["X"].shape == (4, 3)
 
 
-@pytest.mark.parametrize("argument", ["N", "N=", "=3", "N=-1", "N=x", "N=1.5"])
+@pytest.mark.parametrize("argument", ["N", "N=", "=3", "N=-1", "N=x", "N=1.5", "N=٤", f"N={2**63}", f"N={'9' * 5000}"])
 def test_refused_dims(argument: str) -> None:
     with pytest.raises(InputError, match="expected NAME=SIZE"):
         parse_dims([argument])

@@ -23,9 +23,10 @@ from onnx_maxpool.inspection import inspect_model
 from onnx_maxpool.model_files import read_model
 from onnx_maxpool.model_inputs import InputError, model_inputs, parse_dims
 from onnx_maxpool.model_nodes import operator_nodes
-from onnx_maxpool.model_outputs import save_outputs
+from onnx_maxpool.model_outputs import prepare_out, save_outputs
 from onnx_maxpool.native import load
 from onnx_maxpool.ort_values import from_ort_value, to_ort_value
+from onnx_maxpool.output_files import prepare_files
 from onnx_maxpool.portable import to_portable
 from onnx_maxpool.tables import comparison_table, milliseconds, node_lines, output_table, verdict_line
 
@@ -48,7 +49,10 @@ Seed = Annotated[int, typer.Option(min=0, help="Of the random inputs.")]
 Edges = Annotated[
     BinEdges, typer.Option("--bin-edges", help="How ROI bins are cut: exactly, or as ONNX Runtime's own kernel does.")
 ]
-Threads = Annotated[int, typer.Option(min=0, help="Of ONNX Runtime within an operator; 0 lets it choose.")]
+MOST_THREADS = 1024
+Threads = Annotated[
+    int, typer.Option(min=0, max=MOST_THREADS, help="Of ONNX Runtime within an operator; 0 lets it choose.")
+]
 
 
 @app.command()
@@ -69,7 +73,10 @@ def run(
     session = load(model, _options(threads), bin_edges=bin_edges)
     arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
     feeds = {name: to_ort_value(array) for name, array in arrays.items()}
-    names = [output.name for output in session.get_outputs()]
+    types = {output.name: output.type for output in session.get_outputs()}
+    names = list(types)
+    if out is not None:
+        prepare_out(out, types)
 
     seconds = []
     for _ in range(1 + repeat):
@@ -158,6 +165,7 @@ def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path
     """Find look-alikes of a region in a photograph, and draw them."""
     from onnx_maxpool.demo import demo as draw_demo
 
+    prepare_files(out)
     draw_demo(out)
 
 
@@ -174,7 +182,7 @@ def bench(
         list[str] | None, typer.Option("--peer", metavar="NAME", help="Only this peer, as the table calls it.")
     ] = None,
     threads: Annotated[
-        list[int] | None, typer.Option(min=1, help="Of every runtime; the default is 2, then 1.")
+        list[int] | None, typer.Option(min=1, max=MOST_THREADS, help="Of every runtime; the default is 2, then 1.")
     ] = None,
     samples: Annotated[
         int | None, typer.Option(min=1, help="Timed samples per row and runtime; 9, or 3 with --quick.")
@@ -195,6 +203,9 @@ def bench(
 
     if plot is not None and not find_spec("matplotlib"):
         raise InputError('--plot needs matplotlib: pip install "onnx-maxpool[bench]"')
+    prepare_files(as_json, markdown)
+    if plot is not None:
+        plot.mkdir(parents=True, exist_ok=True)
     choice = Choice(tuple(rows or ()), quick, tuple(threads or ()), samples, tuple(peers or ()))
     console = Console(highlight=False)
     results = run_benchmark(choice, console, Console(stderr=True), as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from onnx_maxpool.aliases import Array
-from onnx_maxpool.errors import element_type
+from onnx_maxpool.errors import element_type, shape
 from onnx_maxpool.model_check import infer, outline, tensor_types, type_name
 from onnx_maxpool.model_nodes import operator_nodes
 
@@ -25,6 +26,9 @@ INTEGERS = (
     *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
 )
 ROI_OPERATORS = ("MaxRoiPool", "RoiPooling")
+LARGEST_DIM = 2**63 - 1
+LARGEST_INPUT = 2**60
+"""Random inputs have fewer cells than this: NumPy draws doubles, and counts their bytes in 63 bits."""
 SMALL = 10
 """Random integers are smaller than this."""
 
@@ -75,8 +79,8 @@ def parse_dims(arguments: Iterable[str]) -> dict[str, int]:
     dims = {}
     for argument in arguments:
         name, _, size = argument.rpartition("=")
-        if not name or not size.isdecimal():
-            raise InputError(f"--dim {argument}: expected NAME=SIZE, the size an integer of 0 or more")
+        if not name or not re.fullmatch("[0-9]{1,19}", size) or int(size) > LARGEST_DIM:
+            raise InputError(f"--dim {argument}: expected NAME=SIZE, the size an integer from 0 to {LARGEST_DIM}")
         dims[name] = int(size)
     return dims
 
@@ -146,12 +150,21 @@ def _dims_of_files(given: Mapping[str, Array], declared: Mapping[str, onnx.Value
 
 
 def _resolved_shapes(values: Iterable[onnx.ValueInfoProto], sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """The inputs' shapes with every symbol replaced by its size. Raises InputError that names all that have none."""
+    """The inputs' shapes with every symbol replaced by its size.
+
+    Raises InputError that names all symbols that have none, and for a shape that no array has.
+    """
     declared = {value.name: _dims(value) for value in values}
     symbols = dict.fromkeys(dim for dims in declared.values() for dim in dims if isinstance(dim, str))
     if missing := [f"--dim {symbol}=SIZE" for symbol in symbols if symbol not in sizes]:
         raise InputError(f"symbolic dimensions have no size, give {' '.join(missing)}")
-    return {name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()}
+    shapes = {
+        name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()
+    }
+    for name, dims in shapes.items():
+        if min(dims, default=0) < 0 or math.prod(max(dim, 1) for dim in dims) >= LARGEST_INPUT:
+            raise InputError(f"input {name!r} would have shape {shape(dims)}, expected fewer than 2^60 cells")
+    return shapes
 
 
 @dataclass(frozen=True)

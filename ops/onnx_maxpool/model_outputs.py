@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 from onnx import numpy_helper
 
 from onnx_maxpool.aliases import Array
 from onnx_maxpool.model_inputs import InputError
+from onnx_maxpool.output_files import prepare_files
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,30 @@ def summary(array: Array) -> Summary:
         return Summary(float(numbers.min()), float(numbers.max()), float(numbers.mean()), nans)
 
 
-def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
-    """Write `outputs` to a `.npz` file by name, or to a folder as TensorProtos `output_0.pb`, `output_1.pb`, ...
+def prepare_out(path: Path, types: Mapping[str, str]) -> None:
+    """Make room for `save_outputs`, before the run. `types` are the outputs' as ONNX Runtime names them.
 
-    The folder's layout is that of ONNX's test data. Returns the files written. Raises InputError for a bfloat16 output
-    and a `.npz` file, whose format has no such type, and for a file name of any other kind.
+    Raises InputError for a bfloat16 output and a `.npz` file, whose format has no such type, and for a file name of any
+    other kind; OSError where a folder cannot be made.
     """
     if path.suffix == ".npz":
-        return [_save_npz(outputs, path)]
+        for name, kind in types.items():
+            if kind == "tensor(bfloat16)":
+                raise InputError(f"--out {path}: output {name!r} is bfloat16, which .npz does not hold: give a folder")
+        prepare_files(path)
+        return
     if path.suffix in (".npy", ".pb", ".onnx") or path.is_file():
         raise InputError(f"--out {path}: expected FILE.npz or a folder")
     path.mkdir(parents=True, exist_ok=True)
+
+
+def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
+    """Write `outputs` to a `.npz` file by name, or to a folder as TensorProtos `output_0.pb`, `output_1.pb`, ...
+
+    The folder's layout is that of ONNX's test data. Returns the files written. `prepare_out` was there before.
+    """
+    if path.suffix == ".npz":
+        return [_save_npz(outputs, path)]
     files = []
     for i, (name, array) in enumerate(outputs.items()):
         files.append(path / f"output_{i}.pb")
@@ -57,9 +70,6 @@ def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
 
 
 def _save_npz(outputs: Mapping[str, Array], path: Path) -> Path:
-    for name, array in outputs.items():
-        if array.dtype == ml_dtypes.bfloat16:
-            raise InputError(f"--out {path}: output {name!r} is bfloat16, which .npz does not hold: give a folder")
     # Not np.savez: it takes the names as keyword arguments, and `file` is already one of its own.
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in outputs.items():

@@ -14,7 +14,6 @@ from onnx_maxpool.benchmark.results import Results
 
 def write_page(results: Results, path: Path, pictures: Sequence[Path] = ()) -> None:
     """Write the tables of the report, and links to the pictures."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         "\n\n".join(paragraphs(results, [os.path.relpath(picture, path.parent) for picture in pictures])) + "\n"
     )

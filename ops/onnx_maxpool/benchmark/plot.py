@@ -48,7 +48,6 @@ STYLE: Any = {
 
 def write_plots(results: Results, folder: Path) -> list[Path]:
     """A picture of bars per operator and number of threads, and one of growth curves; those that there are rows for."""
-    folder.mkdir(parents=True, exist_ok=True)
     timed = [result for result in results.rows if OURS in result.medians]
     bars = [result for result in timed if result.row.curve is None]
     written = []

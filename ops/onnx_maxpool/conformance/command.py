@@ -22,6 +22,7 @@ from onnx_maxpool.conformance.report import view
 from onnx_maxpool.conformance.runner import BackendRun, run_backend
 from onnx_maxpool.errors import printable
 from onnx_maxpool.model_inputs import InputError
+from onnx_maxpool.output_files import prepare_files
 from onnx_maxpool.tables import add_row, plain_table
 
 STYLES = {
@@ -35,6 +36,9 @@ STYLES = {
 
 File = typer.Option(metavar="FILE")
 
+SHORTEST, LONGEST = 0.1, 86400.0
+"""Of `--time-limit`."""
+
 
 def conformance(
     backend: Annotated[
@@ -43,7 +47,7 @@ def conformance(
     ] = None,
     operator: Annotated[list[str] | None, typer.Option(help="Only this operator.")] = None,
     case: Annotated[str, typer.Option(help="Only cases whose name this regular expression finds.")] = "",
-    time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for a case.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(help="Seconds for a case.")] = 60.0,
     html: Annotated[Path | None, File] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE")] = None,
     junit: Annotated[Path | None, File] = None,
@@ -51,11 +55,14 @@ def conformance(
     list_cases: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
 ) -> None:
     """Ask backends what they do; exit code 1 unless every required case passes on every one of them."""
+    if not SHORTEST <= time_limit <= LONGEST:  # which a NaN is not either
+        raise InputError(f"--time-limit {time_limit:g}: expected {SHORTEST:g} to {LONGEST:g} seconds")
     cases = chosen_cases(operator or [], case)
     console = Console(highlight=False)
     if list_cases:
         console.print(case_table(cases))
         return
+    prepare_reports(html, json_file, junit, markdown)
     runs = [run_with_progress(name, cases, time_limit) for name in backend or ["native"]]
     for run in runs:
         print_run(console, run)
@@ -84,7 +91,9 @@ def chosen_cases(operators: Sequence[str], pattern: str) -> list[Case]:
 def run_with_progress(name: str, cases: Sequence[Case], time_limit: float) -> BackendRun:
     """A backend's run, with a bar on stderr."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    # Where there is no terminal a bar would leave an empty line behind, and nothing else.
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(printable(name), total=len(cases))
 
         def advance(result: Result) -> None:
@@ -133,16 +142,28 @@ def case_table(cases: Sequence[Case]) -> Table:
     return table
 
 
+def prepare_reports(*paths: Path | None) -> None:
+    """Make sure that the reports can be written, before a run of minutes.
+
+    Raises InputError where the extra's packages are missing, and what `prepare_files` raises.
+    """
+    prepare_files(*paths)
+    if any(paths):
+        try:
+            from onnx_maxpool.conformance.report import files, pages  # noqa: F401
+        except ModuleNotFoundError as error:
+            raise InputError(f'reports need {error.name}: pip install "onnx-maxpool[conformance]"') from None
+
+
 def write_reports(
     runs: Sequence[BackendRun], *, html: Path | None, json_file: Path | None, junit: Path | None, markdown: Path | None
 ) -> list[Path]:
-    """Write what is asked for. Raises InputError where the extra's packages are missing."""
+    """Write what is asked for, and give back what that is. `prepare_reports` was there before."""
     wanted = [path for path in (html, json_file, junit, markdown) if path is not None]
-    if wanted:
-        try:
-            from onnx_maxpool.conformance.report import files, pages
-        except ModuleNotFoundError as error:
-            raise InputError(f'reports need {error.name}: pip install "onnx-maxpool[conformance]"') from None
+    if not wanted:
+        return []
+    from onnx_maxpool.conformance.report import files, pages
+
     if html is not None:
         html.write_text(pages.html(runs), encoding="utf-8")
     if json_file is not None:
