@@ -24,7 +24,11 @@ RULES = {
     "G3": Rule("A window that holds a NaN yields NaN.", ALL),
     "G4": Rule("+0 and -0 are equal.", ALL),
     "G5": Rule("The index is that of the first cell that holds the maximum, or of the first NaN.", INDEXED),
-    "G6": Rule("A maximum selects and never rounds: an output is an input cell, in the tensor's own type.", ALL),
+    "G6": Rule(
+        "A maximum selects and never rounds: an output is an input cell, in the tensor's own type, up to the sign of "
+        "zero and a NaN's payload.",
+        ALL,
+    ),
     "G7": Rule("Zero ROIs, images or channels give an empty output of the right shape.", ALL),
     "M1": Rule("X is (N, C, H, W), rois (R, 5), Y (R, C, pooled height, pooled width).", ROI),
     "M2": Rule("X, rois and Y have one type, of those that the version lists.", ("MaxRoiPool",)),
