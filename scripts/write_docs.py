@@ -9,11 +9,13 @@ import re
 import sys
 from pathlib import Path
 
+from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.registry import OPERATORS, newest_versions
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
+from bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
 from bad_inputs import BAD_INPUTS, DOORS, BadInput  # noqa: E402
 from bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
 
@@ -24,6 +26,10 @@ def operators() -> str:
         types = ", ".join(row.types["T"])
         lines.append(f"| {row.name} | {row.since_version} | `{row.domain or 'ai.onnx'}` | {types} | {row.elsewhere} |")
     return "\n".join(lines)
+
+
+def backends() -> str:
+    return table(["backend", "what"], [[f"`{name}`", row.about] for name, row in BACKENDS.items()])
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
@@ -66,9 +72,26 @@ def bad_contents() -> str:
     return table(["what is given", "message"], [[bad.what, f"`{bad.said}`"] for bad in BAD_CONTENTS])
 
 
+def bad_arguments() -> str:
+    rows = [[f"`{bad.function}`", bad.what, f"`{bad.error.__name__}`", f"`{bad.said}`"] for bad in BAD_ARGUMENTS]
+    return table(["function", "what is given", "exception", "message"], rows)
+
+
+def bad_commands() -> str:
+    rows = [[f"`{bad.command}`", bad.what, f"`{bad.said}`"] for bad in BAD_COMMANDS]
+    return table(["command", "what is given", "message"], rows)
+
+
 TABLES = {
-    "README.md": {"operators": operators},
-    "docs/errors.md": {"doors": doors, "models": bad_models, "contents": bad_contents, "inputs": bad_inputs},
+    "README.md": {"operators": operators, "backends": backends},
+    "docs/errors.md": {
+        "doors": doors,
+        "models": bad_models,
+        "contents": bad_contents,
+        "inputs": bad_inputs,
+        "arguments": bad_arguments,
+        "commands": bad_commands,
+    },
 }
 
 

@@ -91,53 +91,6 @@ def test_an_output_is_its_own(element_type: str) -> None:
 
 
 IMAGE = np.zeros((1, 2, 6, 6), np.float32)
-BAD_ARGUMENTS: dict[str, tuple[Callable[[], Any], str]] = {
-    "pooled_shape beyond 64 bits": (
-        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (2**70, 1)),
-        "MaxRoiPool: pooled_shape is [1180591620717411303424,1], expected two integers from 1 to 2147483647",
-    ),
-    "pooled_shape a number": (
-        lambda: onnx_maxpool.max_roi_pool(X, ROIS, 7),  # type: ignore[arg-type]
-        "MaxRoiPool: pooled_shape is 7, expected a sequence of integers",
-    ),
-    "pooled_shape of fractions": (
-        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (7.0, 7)),  # type: ignore[arg-type]
-        "MaxRoiPool: pooled_shape is (7.0, 7), expected a sequence of integers",
-    ),
-    "spatial_scale beyond float32": (
-        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), 1e300),
-        "MaxRoiPool: spatial_scale is inf, expected a finite number greater than 0",
-    ),
-    "spatial_scale a word": (
-        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), "1/16"),  # type: ignore[arg-type]
-        "MaxRoiPool: spatial_scale is '1/16', expected a number",
-    ),
-    "AdaptiveMaxPool's index": (
-        lambda: onnx_maxpool.adaptive_max_pool(IMAGE, (2, 2), return_indices=True, index_dtype=float),
-        "AdaptiveMaxPool: index_dtype is float64, expected int64 or int32",
-    ),
-    "no index of any type": (
-        lambda: onnx_maxpool.max_pooling(IMAGE, (2, 2), return_indices=True, index_dtype="q9"),
-        "MaxPooling1: index_dtype is 'q9', expected uint32 or uint64",
-    ),
-    "spatial_scale beyond double": (
-        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), 10**400),
-        "MaxRoiPool: spatial_scale is inf, expected a finite number greater than 0",
-    ),
-    "a negative spatial_scale beyond double": (
-        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), -(10**400)),
-        "MaxRoiPool: spatial_scale is -inf, expected a finite number greater than 0",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("bad", BAD_ARGUMENTS.values(), ids=BAD_ARGUMENTS)
-def test_bad_arguments(bad: tuple[Callable[[], Any], str]) -> None:
-    call, words = bad
-    for _ in range(2):  # a refusal is not remembered as a session
-        with pytest.raises(OperatorError) as error:
-            call()
-        assert str(error.value) == words
 
 
 def test_an_index_type_that_an_older_runtime_cannot_infer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,15 +101,6 @@ def test_an_index_type_that_an_older_runtime_cannot_infer(monkeypatch: pytest.Mo
     ):
         onnx_maxpool.adaptive_max_pool(IMAGE, (2, 2), return_indices=True, index_dtype=np.int32)
     onnx_maxpool.adaptive_max_pool(IMAGE, (2, 2), return_indices=True)
-
-
-def test_unknown_bin_edges() -> None:
-    for asked in (
-        lambda: onnx_maxpool.max_roi_pool(X, ROIS, (1, 1), bin_edges="exakt"),  # type: ignore[arg-type]
-        lambda: onnx_maxpool.reference_ops(bin_edges="exakt"),  # type: ignore[arg-type]
-    ):
-        with pytest.raises(ValueError, match="bin_edges is 'exakt', expected 'exact' or 'float32'"):
-            asked()
 
 
 def test_an_output_beyond_memory_is_onnx_runtimes_error() -> None:

@@ -288,16 +288,6 @@ def test_functions_are_kept_as_long_as_their_session() -> None:
     assert python_functions.functions == before
 
 
-def test_unknown_implementations() -> None:
-    with pytest.raises(ValueError, match="implementation is 'pyhton', expected 'native', 'python' or functions"):
-        onnx_maxpool.load(roi_model(), implementation="pyhton")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="implementation names 'RoiPool', expected MaxRoiPool"):
-        onnx_maxpool.load(roi_model(), implementation={"RoiPool": raises})
-    for wrong in (3, None):
-        with pytest.raises(ValueError, match=f"implementation has {wrong} for MaxRoiPool, expected a function"):
-            onnx_maxpool.load(roi_model(), implementation={"MaxRoiPool": wrong})  # type: ignore[dict-item]
-
-
 def test_registering_twice_is_harmless() -> None:
     options = ort.SessionOptions()
     for _ in range(2):

@@ -15,7 +15,6 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 import onnx_maxpool
-from onnx_maxpool import OperatorError
 from onnx_maxpool.aliases import Array
 from onnx_maxpool.conformance import brute_force
 from onnx_maxpool.torch_export import Target, translation_table
@@ -147,11 +146,6 @@ def test_a_roi_head(target: Target, torchvision_schema: None) -> None:
         (expected,) = brute_force.evaluate("MaxRoiPool", [x.numpy(), rois[:count].numpy()], attributes)
         np.testing.assert_array_equal(pooled, expected)
         assert scores.shape == (count, 5)
-
-
-def test_an_unknown_target_is_refused() -> None:
-    with pytest.raises(OperatorError, match='target is "native", expected custom or portable'):
-        translation_table("native")  # type: ignore[arg-type]
 
 
 def test_the_readmes_snippet_for_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
