@@ -10,8 +10,8 @@ import onnx
 from onnx import defs, helper, inliner, shape_inference
 
 from onnx_maxpool.attribute_values import attribute_value, check_kind
-from onnx_maxpool.errors import ModelError, OperatorError, listing
-from onnx_maxpool.model_nodes import OperatorNode, operator_nodes
+from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import OperatorVersion, versions_of
 from onnx_maxpool.schemas import register_schemas
@@ -67,15 +67,11 @@ def node_attributes(node: onnx.NodeProto, version: OperatorVersion) -> dict[str,
 
     Raises OperatorError for unknown, mistyped and missing ones.
     """
-    known = defs.get_schema(version.name, version.since_version, version.domain).attributes
+    definition = operator(version.name)
+    definition.check_names(version, [attribute.name for attribute in node.attribute])
+    known = definition.attributes_of(version)
     for attribute in node.attribute:
-        if attribute.name not in known:
-            raise OperatorError(f"{version.title}: attribute {attribute.name}, expected {listing(sorted(known))}")
-        check_kind(version, attribute, str(known[attribute.name].type).removeprefix("AttrType."))
-    given = {attribute.name for attribute in node.attribute}
-    for name, expected_attribute in known.items():
-        if expected_attribute.required and name not in given:
-            raise OperatorError(f"{version.name}: the required attribute {name} is missing")
+        check_kind(version, attribute, known[attribute.name].kind)
     return {attribute.name: attribute_value(attribute) for attribute in node.attribute if not attribute.ref_attr_name}
 
 

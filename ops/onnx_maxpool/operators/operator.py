@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -94,32 +94,36 @@ class Operator:
             attributes[INDEX_ATTRIBUTE] = Attribute("STRING", INDEX_SPELLINGS[version.index_types[0]])
         return attributes
 
-    def complete(self, version: OperatorVersion, given: Attributes) -> dict[str, Any]:
-        """A node's attributes with the defaults of those that it leaves out.
-
-        Raises OperatorError for one that the version does not have, a required one that is missing, and values that
-        the operator refuses.
-        """
+    def check_names(self, version: OperatorVersion, given: Collection[str]) -> None:
+        """Raise OperatorError for an attribute that the version does not have, and a required one that is missing."""
         known = self.attributes_of(version)
         for name in given:
             if name not in known:
                 raise OperatorError(f"{version.title}: attribute {name}, expected {listing(sorted(known))}")
-        attributes: dict[str, Any] = {}
         for name, attribute in known.items():
             if attribute.required and name not in given:
                 raise OperatorError(f"{version.name}: the required attribute {name} is missing")
-            attributes[name] = given[name] if name in given else attribute.value(attributes)
-        self.check_attributes(attributes)
-        spellings = [INDEX_SPELLINGS[name] for name in version.index_types]
-        chosen = attributes.get(INDEX_ATTRIBUTE)
-        if chosen is not None and chosen not in spellings:
-            expected = listing(f'"{spelling}"' for spelling in spellings)
+
+    def complete(self, version: OperatorVersion, given: Attributes) -> dict[str, Any]:
+        """A node's attributes with the defaults of those that it leaves out.
+
+        Raises what `check_names` raises, and OperatorError for values that the operator refuses.
+        """
+        self.check_names(version, given)
+        attributes: dict[str, Any] = {}
+        for name, attribute in self.attributes_of(version).items():
             raise OperatorError(f'{version.name}: {INDEX_ATTRIBUTE} is "{chosen}", expected {expected}')
         return attributes
 
     def run(
         self,
         version: OperatorVersion,
+            attributes[name] = given[name] if name in given else attribute.value(attributes)
+        self.check_attributes(attributes)
+        spellings = [INDEX_SPELLINGS[name] for name in version.index_types]
+        chosen = attributes.get(INDEX_ATTRIBUTE)
+        if chosen is not None and chosen not in spellings:
+            expected = listing(f'"{spelling}"' for spelling in spellings)
         *inputs: Array,
         with_index: bool = False,
         bin_edges: str = "exact",
