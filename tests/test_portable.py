@@ -236,6 +236,57 @@ def test_the_given_model_stays_and_the_weights_go_along(tmp_path: Path) -> None:
     weights = np.random.default_rng(1).standard_normal((1, 8, 40, 40)).astype(np.float32)
     proto = roi_cases.model("float", pooled_shape=(2, 2))
     del proto.graph.input[0]
+OTHER_OPSETS = """
+<ir_version: 10, opset_import: ["" : 22, "directml" : 2, "local" : 1]>
+other (float[n, c, h, w] X, float[r, 5] rois) => (float[r, c, 2, 2] Y, float[n, c, d, e] Z)
+{
+    Y = local.Outer (X, rois)
+    plain = directml.MaxPooling1 <window_size = [1, 1]> (X)
+    Z = local.Pooled (plain)
+}
+<domain: "local", opset_import: ["" : 20, "local" : 1]>
+Outer (x, r) => (y) { z = local.Positive (x) y = MaxRoiPool <pooled_shape = [2, 2]> (z, r) }
+<domain: "local", opset_import: ["" : 18]>
+Positive (x) => (y) { y = Relu(x) }
+<domain: "local", opset_import: ["" : 22, "directml" : 5]>
+Pooled (x) => (y) { y = directml.MaxPooling1 <window_size = [2, 2]> (x) }
+"""
+
+
+@pytest.mark.parametrize("only", [None, "MaxRoiPool", "MaxPooling1"])
+def test_functions_that_import_other_opsets(only: str | None) -> None:
+    """Those that hold our operators are converted to the model's opset, others stay."""
+    proto = parser.parse_model(OTHER_OPSETS)
+    portable = to_portable(proto, only=only)
+    kept = {"MaxRoiPool": ["Positive", "Pooled"], "MaxPooling1": ["Outer", "Positive"], None: ["Positive"]}
+    assert [function.name for function in portable.functions] == kept[only]
+    x, rois = roi_cases.random_case(np.random.default_rng(2), np.dtype(np.float32), (2, 3, 8, 8), 4, 1.0)
+    feeds = {"X": x, "rois": rois}
+    for model in (proto, portable):
+        session = onnx_maxpool.load(model)
+        assert_equal(session.run(None, feeds), reference_evaluator(proto).run(None, dict(feeds)))
+    if only is None:
+        assert_equal(in_onnxruntime(portable, feeds), session.run(None, feeds))
+
+
+DOMAIN_OF_A_FUNCTION = """
+<ir_version: 10, opset_import: ["" : 22, "local" : 1]>
+lacking (float[n, c, h, w] X, int64[2] sizes) => (float[n, c, a, b] Y) { Y = local.Pooled (X, sizes) }
+<domain: "local", opset_import: ["org.openvinotoolkit" : 8]>
+Pooled (x, s) => (y) { y = org.openvinotoolkit.AdaptiveMaxPool (x, s) }
+"""
+
+
+def test_a_domain_that_a_function_alone_imports() -> None:
+    """ONNX asks no more of a model."""
+    proto = parser.parse_model(DOMAIN_OF_A_FUNCTION)
+    feeds = {"X": np.random.default_rng(4).standard_normal((1, 2, 5, 7), np.float32), "sizes": np.array([2, 3])}
+    expected = reference_evaluator(proto).run(None, dict(feeds))
+    for session in (onnx_maxpool.load(proto), onnx_maxpool.load(proto, implementation="python")):
+        assert_equal(session.run(None, feeds), expected)
+    assert_equal(in_onnxruntime(to_portable(proto), feeds), expected)
+
+
     proto.graph.initializer.append(onnx.numpy_helper.from_array(weights, "X"))
     before = proto.SerializeToString()
     rois = np.array([[0, 0, 0, 30, 30]], np.float32)
@@ -266,6 +317,8 @@ def test_only_the_named_operators() -> None:
 
 @pytest.mark.parametrize(
     ("text", "only", "words"),
+    for given in ("MaxRoiPool", iter(["MaxRoiPool"])):
+        assert to_portable(proto, only=given) == kept
     [
         (
             '<ir_version: 8, opset_import: ["" : 10]> g (float[n,c,h,w] X, float[r,5] R) => (float[r,c,a,b] Y) '
@@ -282,9 +335,23 @@ def test_only_the_named_operators() -> None:
             "node 'Y_1' in graph: MaxRoiPool-1: the type of X is not known, expected one that ONNX infers",
         ),
         (
-            ADAPTIVE,
-            ["Maxpool"],
-            "to_portable: operator Maxpool, expected MaxRoiPool, RoiPooling, MaxPooling1 or AdaptiveMaxPool",
+            ADAPTIVE.replace("float[n, c, a, b] Y,", "float[n, c, a, b, d, e] Y,").replace("[n, c, h, w] X", "[] X"),
+            None,
+            "node 'Y' in graph: AdaptiveMaxPool: X has shape [?,?,?,?,?,?], "
+            "expected 3 to 5 dimensions (N, C and 1 to 3 spatial ones)",
+        *(
+            (
+                ADAPTIVE,
+                only,
+                "to_portable: operator Maxpool, expected MaxRoiPool, RoiPooling, MaxPooling1 or AdaptiveMaxPool",
+            )
+            for only in (["Maxpool"], "Maxpool")
+        ),
+        (
+            ADAPTIVE.replace(', "org.openvinotoolkit" : 8', ""),
+            None,
+            "node 'Y' in graph: AdaptiveMaxPool: no opset of org.openvinotoolkit is imported, expected 8 or newer",
+        ),
         ),
         (
             '<ir_version: 8, opset_import: ["" : 18]> g (float[n,c,h,w] X, float[r,5] R) => (float[r,c,a,b] Y) '
@@ -294,7 +361,7 @@ def test_only_the_named_operators() -> None:
         ),
     ],
 )
-def test_refusals(text: str, only: list[str] | None, words: str) -> None:
+def test_refusals(text: str, only: str | list[str] | None, words: str) -> None:
     with pytest.raises(OperatorError) as error:
         to_portable(parser.parse_model(text), only=only)
     assert str(error.value) == words

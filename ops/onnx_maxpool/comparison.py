@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from onnx_maxpool.aliases import Array, BinEdges
 from onnx_maxpool.errors import element_type, shape
+from onnx_maxpool.local_functions import callees_first
 from onnx_maxpool.model_files import Model, read_model
 from onnx_maxpool.model_nodes import canonical_domain, every_node
 from onnx_maxpool.ort_values import run
@@ -110,25 +111,7 @@ def reference_evaluator(model: Model, *, bin_edges: BinEdges = "exact") -> Refer
     # Given a model, onnx's evaluator makes evaluators for its functions that do not know `new_ops`: made here instead.
     operators = reference_ops(bin_edges=bin_edges)
     functions: list[ReferenceEvaluator | onnx.FunctionProto] = []
-    for function in _callees_first(whole.functions):
+    for function in callees_first(whole.functions):
         functions.append(ReferenceEvaluator(function, functions=[*functions], new_ops=operators))
     opsets = {entry.domain: entry.version for entry in whole.opset_import}
     return ReferenceEvaluator(whole.graph, opsets=opsets, functions=functions, new_ops=operators)
-
-
-def _callees_first(functions: Iterable[onnx.FunctionProto]) -> list[onnx.FunctionProto]:
-    """The functions in an order in which each stands behind those that it calls; ONNX allows no recursion."""
-    by_name = {(function.domain, function.name): function for function in functions}
-    ordered: dict[tuple[str, str], onnx.FunctionProto] = {}
-
-    def add(key: tuple[str, str]) -> None:
-        if key not in by_name or key in ordered:
-            return
-        function = by_name.pop(key)
-        for node in every_node(function.node):
-            add((node.domain, node.op_type))
-        ordered[key] = function
-
-    for key in list(by_name):
-        add(key)
-    return list(ordered.values())

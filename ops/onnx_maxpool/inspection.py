@@ -57,7 +57,8 @@ class NodeFacts:
     name: str
     domain: str
     operator: str
-    opset: int
+    opset: int | None
+    """None where the operator's domain is not imported."""
     since_version: int | None
     """The operator's version that the opset selects; None where the opset is too old."""
     attributes: Mapping[str, Any]
@@ -182,7 +183,9 @@ def _ask_stock(
         yield StockAnswer(chosen, _stock_refusal(_one_node_model(found.opset, node, types, ir_version)))
 
 
-def _one_node_model(opset: int, node: onnx.NodeProto, types: Mapping[str, str], ir_version: int) -> onnx.ModelProto:
+def _one_node_model(
+    opset: int | None, node: onnx.NodeProto, types: Mapping[str, str], ir_version: int
+) -> onnx.ModelProto:
     """`node` alone, its inputs of the given types and of any shape."""
     model = onnx.ModelProto(ir_version=ir_version)
     if opset:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import onnx
@@ -13,6 +12,7 @@ from onnx_maxpool.attribute_values import attribute_value, check_kind
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, operator_nodes
 from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.operator import too_old
 from onnx_maxpool.registry import OperatorVersion, versions_of
 from onnx_maxpool.schemas import register_schemas
 
@@ -43,8 +43,7 @@ def check_node(found: OperatorNode, types: dict[str, str]) -> None:
     """Raise OperatorError if a node is not what its version allows; `types` are values' element types by name."""
     node, version = found.node, found.version
     if version is None:
-        oldest = versions_of(node.domain, node.op_type)[0].since_version
-        raise OperatorError(f"{node.op_type}: opset is {found.opset}, expected {oldest} or newer")
+        raise too_old(versions_of(node.domain, node.op_type)[0], found.opset)
     schema = defs.get_schema(version.name, version.since_version, version.domain)
     for what, count, least, most in (
         ("input", len(node.input), schema.min_input, schema.max_input),
@@ -96,27 +95,40 @@ def outline(model: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
-@contextmanager
-def inlining() -> Iterator[None]:
-    """Raises ModelError where ONNX's inliner fails within, as it does on calls that do not fit the function."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise ModelError(f"the model's functions cannot be inlined: {error}") from None
+def import_domains_of_functions(model: onnx.ModelProto) -> None:
+    """Import what only local functions import, as ONNX allows: where one is inlined, its nodes are the model's."""
+    known = {canonical_domain(entry.domain) for entry in model.opset_import}
+    newest: dict[str, int] = {}
+    for function in model.functions:
+        for entry in function.opset_import:
+            newest[entry.domain] = max(entry.version, newest.get(entry.domain, 0))
+    for domain, version in newest.items():
+        if canonical_domain(domain) not in known:
+            model.opset_import.append(helper.make_opsetid(domain, version))
 
 
 def infer(model: onnx.ModelProto) -> onnx.ModelProto:
     """An outline with its local functions inlined, and with the types and shapes that ONNX infers.
 
-    A model that inliner or inference refuses keeps what it declares: what is wrong with it is for a runtime to say.
+    What the inliner refuses is not inlined: what is wrong with it is for a runtime to say.
     """
     register_schemas()
     try:
-        if model.functions:
-            model = inliner.inline_local_functions(model, convert_version=False)
         return shape_inference.infer_shapes(model)
     except (shape_inference.InferenceError, RuntimeError, ValueError):
         return model
+    if not model.functions:
+        return infer_types(model)
+    register_schemas()
+    import_domains_of_functions(model)
+    try:
+        return infer_types(inliner.inline_local_functions(model, convert_version=False))
+    except (RuntimeError, ValueError):
+        return infer_types(model)
+
+
+def infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with the types and shapes that ONNX infers; as it is where inference refuses it."""
 
 
 def tensor_types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto.Tensor]]:

@@ -17,10 +17,10 @@ class OperatorNode:
     node: onnx.NodeProto
     place: str
     """Where it stands: `graph`, `graph, 'loop' body`, `function local::pool`."""
-    opset: int
-    """The version of the operator's domain that its graph or function imports; 0 where it imports none."""
+    opset: int | None
+    """The version of the operator's domain that its graph or function imports; None where it imports none."""
     version: OperatorVersion | None
-    """The version that `opset` selects; none where the opset is older than the operator."""
+    """The version that `opset` selects; None where the opset is older than the operator."""
 
     @property
     def label(self) -> str:
@@ -63,15 +63,29 @@ def every_node(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
             yield from every_node(graph.node)
 
 
+def names(graph: onnx.GraphProto) -> Iterator[str]:
+    """Of the values and nodes in a graph and its subgraphs."""
+    for part in (graph.input, graph.output, graph.initializer):
+        yield from (value.name for value in part)
+    yield from (tensor.values.name for tensor in graph.sparse_initializer)
+    for node in graph.node:
+        yield node.name
+        yield from node.input
+        yield from node.output
+        for _, subgraph in subgraphs(node):
+            yield from names(subgraph)
+
+
 def _operator_node(node: onnx.NodeProto, place: str, opsets: dict[str, int]) -> OperatorNode | None:
     domain = canonical_domain(node.domain)
     if not versions_of(domain, node.op_type):
         return None
-    opset = opsets.get(domain, 0)
-    return OperatorNode(node, place, opset, resolve(domain, node.op_type, opset))
+    opset = opsets.get(domain)
+    return OperatorNode(node, place, opset, resolve(domain, node.op_type, opset or 0))
 
 
-def _inside(place: str, node: onnx.NodeProto, attribute: str) -> str:
+def inside(place: str, node: onnx.NodeProto, attribute: str) -> str:
+    """The place of what stands in a node's graph."""
     return f"{place}, '{node.name or node.op_type}' {attribute}"
 
 
@@ -81,7 +95,7 @@ def _nodes(nodes: Iterable[onnx.NodeProto], place: str, opsets: dict[str, int]) 
         if found is not None:
             yield found
         for attribute, graph in subgraphs(node):
-            yield from _nodes(graph.node, _inside(place, node, attribute), opsets)
+            yield from _nodes(graph.node, inside(place, node, attribute), opsets)
 
 
 def replace_operator_nodes(model: onnx.ModelProto, replacement: Callable[[OperatorNode], list[onnx.NodeProto]]) -> None:
@@ -100,7 +114,7 @@ def _replace(
         found = _operator_node(node, place, opsets)
         nodes.extend(replacement(found) if found is not None else [node])
         for attribute, subgraph in subgraphs(node):
-            _replace(subgraph, _inside(place, node, attribute), opsets, replacement)
+            _replace(subgraph, inside(place, node, attribute), opsets, replacement)
     kept = onnx.GraphProto(node=nodes)  # copies: what is cleared may not be read again
     graph.ClearField("node")
     graph.node.extend(kept.node)

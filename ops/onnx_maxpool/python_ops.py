@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import onnx
 import onnxruntime as ort
-from onnx import helper, inliner
+from onnx import helper
 
 from onnx_maxpool.aliases import BinEdges
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.model_check import check_node, infer, inlining, node_attributes, outline, tensor_types, type_name
-from onnx_maxpool.model_nodes import OperatorNode, operator_nodes, replace_operator_nodes, subgraphs
+from onnx_maxpool.local_functions import inline_functions
+from onnx_maxpool.model_check import check_node, infer, node_attributes, outline, tensor_types, type_name
+from onnx_maxpool.model_nodes import OperatorNode, names, operator_nodes, replace_operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.operator import index_type
 from onnx_maxpool.python_functions import CARRIERS, DOMAIN, Call, declare
@@ -48,8 +49,8 @@ def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEd
 def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges = "exact") -> onnx.ModelProto:
     """A copy of `model` in which the NumPy reference takes the place of our operators, in subgraphs too.
 
-    The graph's inputs and outputs are the same. Local functions that contain our operators, and where there are such
-    all others too, are inlined: only there are their attributes and types known. Sessions of the copy need
+    The graph's inputs and outputs are the same. Local functions that contain our operators are inlined: only at
+    their calls are the attributes and types known. Sessions of the copy need
     `register_python_ops`. Raises OperatorError that names the node where a version refuses its types or attributes.
 
     Raises it too for an input whose type ONNX's inference does not find: declare it in the graph's `value_info`.
@@ -64,12 +65,10 @@ def with_python_ops(
     check_bin_edges(bin_edges)
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
-    places = [found.place for found in operator_nodes(copy) if found.node.op_type in functions]
-    if not places:
+    if not any(found.node.op_type in functions for found in operator_nodes(copy)):
         return copy
-    if any(place.startswith("function") for place in places):
-        inline_functions(copy)
-    rewriter = _Rewriter(functions, bin_edges, dict(tensor_types(infer(outline(copy)).graph)), set(_names(copy.graph)))
+    inline_functions(copy, functions)
+    rewriter = _Rewriter(functions, bin_edges, dict(tensor_types(infer(outline(copy)).graph)), set(names(copy.graph)))
     replace_operator_nodes(copy, rewriter.replacement)
     for domain in (DOMAIN, RESULT_DOMAIN):
         copy.opset_import.append(helper.make_opsetid(domain, 1))
@@ -80,31 +79,6 @@ def with_python_ops(
 
 CAST_OPSET = 13
 """The first with a Cast for bfloat16."""
-
-
-def inline_functions(model: onnx.ModelProto) -> None:
-    """Put the bodies of `model`'s local functions in the place of their calls.
-
-    Raises OperatorError for one that ONNX's inliner leaves, as it does where the opsets differ and cannot be converted.
-    """
-    # Of our own domains it converts none. Their newer versions are the older ones with more types.
-    for domain in {row.domain for row in newest_versions() if row.domain}:
-        imports = [e for part in (model, *model.functions) for e in part.opset_import if e.domain == domain]
-        for entry in imports:
-            entry.version = max(e.version for e in imports)
-    with inlining():
-        inlined = inliner.inline_local_functions(outline(model), convert_version=True)
-    for found in operator_nodes(inlined):
-        if found.place.startswith("function"):
-            raise OperatorError(f"{found.label}: expected a function that ONNX's inliner can inline")
-    # The outline has no large initializers, and what the inliner does to graphs does not concern them.
-    for field in ("node", "value_info"):
-        model.graph.ClearField(field)
-        getattr(model.graph, field).extend(getattr(inlined.graph, field))
-    model.ClearField("functions")
-    model.functions.extend(inlined.functions)
-    model.ClearField("opset_import")
-    model.opset_import.extend(inlined.opset_import)
 
 
 class _Rewriter:
@@ -218,16 +192,3 @@ class _Rewriter:
 
 def _cast(value: str, result: str, kind: str) -> onnx.NodeProto:
     return helper.make_node("Cast", [value], [result], to=onnx.TensorProto.DataType.Value(kind.upper()))
-
-
-def _names(graph: onnx.GraphProto) -> Iterator[str]:
-    """Of the values and nodes in a graph and its subgraphs."""
-    for part in (graph.input, graph.initializer):
-        yield from (value.name for value in part)
-    yield from (tensor.values.name for tensor in graph.sparse_initializer)
-    for node in graph.node:
-        yield node.name
-        yield from node.input
-        yield from node.output
-        for _, subgraph in subgraphs(node):
-            yield from _names(subgraph)

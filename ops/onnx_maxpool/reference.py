@@ -8,8 +8,8 @@ from onnx import defs
 
 from onnx_maxpool.aliases import Array, BinEdges
 from onnx_maxpool.attribute_values import check_kind
-from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.operator import too_old
 from onnx_maxpool.registry import OperatorVersion, newest_versions, resolve, versions_of
 from onnx_maxpool.schemas import register_schemas
 from onnx_maxpool.windows import check_bin_edges
@@ -36,11 +36,10 @@ def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
     definition = operator(newest.name)
 
     def _run(self: OpRun, *inputs: Array, **attributes: Any) -> tuple[Array, ...]:
-        version = resolve(newest.domain, newest.name, self.run_params["opsets"][self.domain])
+        opset = self.run_params["opsets"].get(self.domain)
+        version = resolve(newest.domain, newest.name, opset or 0)
         if version is None:
-            oldest = versions_of(newest.domain, newest.name)[0]
-            opset = self.run_params["opsets"][self.domain]
-            raise OperatorError(f"{newest.name}: opset is {opset}, expected {oldest.since_version} or newer")
+            raise too_old(versions_of(newest.domain, newest.name)[0], opset)
         # The evaluator adds the defaults of the newest version: an older one has its own.
         given = {attribute.name for attribute in self.onnx_node.attribute}
         known = definition.attributes_of(version)

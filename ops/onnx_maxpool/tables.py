@@ -63,7 +63,8 @@ def node_lines(node: NodeFacts, onnxruntime: str) -> Group:
     domain = node.domain or "ai.onnx"
     heading = Text(f"{node.operator}{version}", style="bold")
     name = f" '{node.name}'" if node.name else ""
-    heading.append(printable(f"{name} in {node.place} ({domain} opset {node.opset})"), style="not bold")
+    opset = "is not imported" if node.opset is None else f"opset {node.opset}"
+    heading.append(printable(f"{name} in {node.place} ({domain} {opset})"), style="not bold")
     grid = Table.grid(padding=(0, 2))
     grid.add_column()
     grid.add_column(overflow="fold")

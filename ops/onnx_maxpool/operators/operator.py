@@ -152,3 +152,9 @@ def index_type(version: OperatorVersion, attributes: Attributes) -> str:
     """The index's element type that complete attributes choose, by ONNX's name; NumPy has the same names."""
     by_spelling = {INDEX_SPELLINGS[name]: name for name in version.index_types}
     return by_spelling[attributes[INDEX_ATTRIBUTE]] if INDEX_ATTRIBUTE in attributes else version.index_types[0]
+def too_old(oldest: OperatorVersion, opset: int | None) -> OperatorError:
+    """What is wrong with an import of the operator's domain that selects no version; `opset` is None where it lacks."""
+    what = f"no opset of {oldest.domain or 'ai.onnx'} is imported" if opset is None else f"opset is {opset}"
+    return OperatorError(f"{oldest.name}: {what}, expected {oldest.since_version} or newer")
+
+

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, shape_inference
+from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
 
 from onnx_maxpool.errors import OperatorError, listing
-from onnx_maxpool.model_check import check_model, inlining, node_attributes, outline, type_name
+from onnx_maxpool.local_functions import inline_functions
+from onnx_maxpool.model_check import check_model, infer_types, node_attributes, outline, type_name
 from onnx_maxpool.model_files import Model, read_model
-from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, every_node, operator_nodes, subgraphs
+from onnx_maxpool.model_nodes import (
+    OperatorNode,
+    canonical_domain,
+    every_node,
+    inside,
+    names,
+    operator_nodes,
+    subgraphs,
+)
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE, index_type
 from onnx_maxpool.portable.functions import DOMAIN, functions
@@ -25,38 +34,34 @@ Types = Mapping[str, "TypeProto.Tensor"]
 """Values' types by name, as far as they are known."""
 
 
-def to_portable(model: Model, *, only: Collection[str] | None = None) -> ModelProto:
+def to_portable(model: Model, *, only: str | Iterable[str] | None = None) -> ModelProto:
     """The model with our operators replaced by standard ones, which any runtime has; the given model is not changed.
 
-    `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, by
-    default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are inlined. Every
-    other node, and the graph's inputs, outputs and weights, stay. Bins are cut exactly (M7).
+    `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, one or
+    several, by default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are
+    inlined. Every other node, and the graph's inputs, outputs and weights, stay. Bins are cut exactly (M7).
 
     Raises what `read_model` raises, and OperatorError for an unknown name, for nodes that the model check refuses, for
     an operator of which types or rank cannot be inferred, and for an opset of ai.onnx older than 11.
     """
-    known = [version.name for version in newest_versions()]
-    for name in only or ():
-        if name not in known:
-            raise OperatorError(f"to_portable: operator {name}, expected {listing(known)}")
-    chosen = frozenset(known if only is None else only)
+    chosen = _chosen(only)
     converted = ModelProto()
     converted.CopyFrom(read_model(model, "load"))
     check_model(converted)
     if not any(found.node.op_type in chosen for found in operator_nodes(converted)):
         return converted
 
-    small = _with_functions_inlined(outline(converted), chosen)
+    inline_functions(converted, chosen)
+    small = infer_types(outline(converted))
     opsets = {canonical_domain(entry.domain): entry.version for entry in small.opset_import}
     if "" not in opsets:
         small.opset_import.append(helper.make_opsetid("", OPSET))
-    rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, _names(small.graph))
-    nodes = list(rewriter.rewritten(_inferred(small).graph, {}, "graph"))
+    rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, set(names(small.graph)))
+    nodes = list(rewriter.rewritten(small.graph, {}, "graph"))
 
-    del converted.graph.node[:], converted.functions[:], converted.opset_import[:]
+    del converted.graph.node[:], converted.opset_import[:]
     converted.graph.node.extend(nodes)
-    converted.functions.extend(small.functions)
-    used = {"", *_domains(nodes), *(domain for function in small.functions for domain in _domains(function.node))}
+    used = {"", *_domains(nodes), *(domain for function in converted.functions for domain in _domains(function.node))}
     ours = {version.domain for version in newest_versions()}
     converted.opset_import.extend(
         entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
@@ -64,62 +69,24 @@ def to_portable(model: Model, *, only: Collection[str] | None = None) -> ModelPr
     return converted
 
 
-def _with_functions_inlined(model: ModelProto, chosen: Collection[str]) -> ModelProto:
-    """Without calls of functions that contain a chosen operator, or that call one that does.
-
-    Only a call says which types the operator has. Raises OperatorError where a function cannot be inlined.
-    """
-    holding = {
-        (function.domain, function.name)
-        for function in model.functions
-        if any(_is_chosen(node, chosen) for node in every_node(function.node))
-    }
-    if not holding:
-        return model
-    size = 0
-    while size != len(holding):
-        size = len(holding)
-        holding |= {
-            (function.domain, function.name)
-            for function in model.functions
-            if any((node.domain, node.op_type) in holding for node in every_node(function.node))
-        }
-    with inlining():
-        inlined = inliner.inline_selected_functions(model, sorted(holding), exclude=False)
-    for function in inlined.functions:
-        if any(_is_chosen(node, chosen) for node in every_node(function.node)):
-            raise OperatorError(
-                f"to_portable: function {function.domain}::{function.name} cannot be inlined, "
-                "expected one that imports the model's opsets"
-            )
-    return inlined
+def _chosen(only: str | Iterable[str] | None) -> frozenset[str]:
+    """The operators to replace. Raises OperatorError for an unknown name."""
+    known = [version.name for version in newest_versions()]
+    if only is None:
+        return frozenset(known)
+    wanted = [only] if isinstance(only, str) else list(only)
+    for name in wanted:
+        if name not in known:
+            raise OperatorError(f"to_portable: operator {name}, expected {listing(known)}")
+    return frozenset(wanted)
 
 
 def _is_chosen(node: NodeProto, chosen: Collection[str]) -> bool:
     return node.op_type in chosen and bool(versions_of(node.domain, node.op_type))
 
 
-def _names(graph: GraphProto) -> set[str]:
-    """Every name that stands in a graph."""
-    names = {value.name for value in (*graph.input, *graph.output, *graph.initializer)}
-    for node in graph.node:
-        names |= {node.name, *node.input, *node.output}
-        for _, subgraph in subgraphs(node):
-            names |= _names(subgraph)
-    return names
-
-
 def _domains(nodes: Iterable[NodeProto]) -> set[str]:
     return {canonical_domain(node.domain) for node in every_node(nodes)}
-
-
-def _inferred(model: ModelProto) -> ModelProto:
-    """With types and shapes, in subgraphs too; as it is where ONNX refuses the model."""
-    register_schemas()
-    try:
-        return shape_inference.infer_shapes(model)
-    except (shape_inference.InferenceError, RuntimeError, ValueError):
-        return model
 
 
 def _types(graph: GraphProto) -> dict[str, TypeProto.Tensor]:
@@ -147,9 +114,8 @@ class _Rewriter:
                 yield from self.replacement(node, types, place)
                 continue
             for attribute, subgraph in subgraphs(node):
-                inner_place = f"{place}, '{node.name or node.op_type}' {attribute}"
                 # A copy: what is cleared may not be read again.
-                kept = GraphProto(node=self.rewritten(subgraph, types, inner_place))
+                kept = GraphProto(node=self.rewritten(subgraph, types, inside(place, node, attribute)))
                 subgraph.ClearField("node")
                 subgraph.node.extend(kept.node)
             yield node
