@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +13,11 @@ import onnx
 import pool_cases
 import pytest
 import roi_cases
+from bad_inputs import BAD_INPUTS, BadInput
 from onnx import parser
-from portable_runtimes import Run, assert_equal, in_onnxruntime, in_openvino, in_reference
+from portable_runtimes import Run, assert_equal, in_onnxruntime, in_openvino, in_reference, set_rank
 
+import onnx_maxpool
 from onnx_maxpool import OperatorError, to_portable
 from onnx_maxpool.comparison import reference_evaluator
 from onnx_maxpool.portable.functions import OLDEST_OPSET
@@ -161,8 +165,8 @@ def test_first_indices_of_special_values(run: Run, values: tuple[float, ...]) ->
 
 
 @everywhere
-@pytest.mark.parametrize("sizes", [(0, 3), (3, -1)])
-def test_an_output_size_below_1_fails(run: Run, sizes: tuple[int, int]) -> None:
+@pytest.mark.parametrize("sizes", [(0, 3), (3, -1), (2, 2**31)])
+def test_an_output_size_out_of_range_fails(run: Run, sizes: tuple[int, int]) -> None:
     """A1."""
     portable = to_portable(parser.parse_model(ADAPTIVE))
     with pytest.raises(Exception):  # noqa: B017, PT011 each has its own
@@ -232,10 +236,6 @@ def test_subgraphs_and_functions(run: Run) -> None:
         assert_equal(run(portable, feeds), expected)
 
 
-def test_the_given_model_stays_and_the_weights_go_along(tmp_path: Path) -> None:
-    weights = np.random.default_rng(1).standard_normal((1, 8, 40, 40)).astype(np.float32)
-    proto = roi_cases.model("float", pooled_shape=(2, 2))
-    del proto.graph.input[0]
 OTHER_OPSETS = """
 <ir_version: 10, opset_import: ["" : 22, "directml" : 2, "local" : 1]>
 other (float[n, c, h, w] X, float[r, 5] rois) => (float[r, c, 2, 2] Y, float[n, c, d, e] Z)
@@ -287,6 +287,10 @@ def test_a_domain_that_a_function_alone_imports() -> None:
     assert_equal(in_onnxruntime(to_portable(proto), feeds), expected)
 
 
+def test_the_given_model_stays_and_the_weights_go_along(tmp_path: Path) -> None:
+    weights = np.random.default_rng(1).standard_normal((1, 8, 40, 40)).astype(np.float32)
+    proto = roi_cases.model("float", pooled_shape=(2, 2))
+    del proto.graph.input[0]
     proto.graph.initializer.append(onnx.numpy_helper.from_array(weights, "X"))
     before = proto.SerializeToString()
     rois = np.array([[0, 0, 0, 30, 30]], np.float32)
@@ -313,12 +317,12 @@ def test_only_the_named_operators() -> None:
     assert [node.op_type for node in kept.graph.node if node.domain == "directml"] == ["MaxPooling1"]
     assert not any(node.op_type == "MaxRoiPool" for node in kept.graph.node)
     assert to_portable(proto, only=[]) == proto
+    for given in ("MaxRoiPool", iter(["MaxRoiPool"])):
+        assert to_portable(proto, only=given) == kept
 
 
 @pytest.mark.parametrize(
     ("text", "only", "words"),
-    for given in ("MaxRoiPool", iter(["MaxRoiPool"])):
-        assert to_portable(proto, only=given) == kept
     [
         (
             '<ir_version: 8, opset_import: ["" : 10]> g (float[n,c,h,w] X, float[r,5] R) => (float[r,c,a,b] Y) '
@@ -334,11 +338,6 @@ def test_only_the_named_operators() -> None:
             None,
             "node 'Y_1' in graph: MaxRoiPool-1: the type of X is not known, expected one that ONNX infers",
         ),
-        (
-            ADAPTIVE.replace("float[n, c, a, b] Y,", "float[n, c, a, b, d, e] Y,").replace("[n, c, h, w] X", "[] X"),
-            None,
-            "node 'Y' in graph: AdaptiveMaxPool: X has shape [?,?,?,?,?,?], "
-            "expected 3 to 5 dimensions (N, C and 1 to 3 spatial ones)",
         *(
             (
                 ADAPTIVE,
@@ -352,6 +351,11 @@ def test_only_the_named_operators() -> None:
             None,
             "node 'Y' in graph: AdaptiveMaxPool: no opset of org.openvinotoolkit is imported, expected 8 or newer",
         ),
+        (
+            ADAPTIVE.replace("float[n, c, a, b] Y,", "float[n, c, a, b, d, e] Y,").replace("[n, c, h, w] X", "[] X"),
+            None,
+            "node 'Y' in graph: AdaptiveMaxPool: X has shape [?,?,?,?,?,?], "
+            "expected 3 to 5 dimensions (N, C and 1 to 3 spatial ones)",
         ),
         (
             '<ir_version: 8, opset_import: ["" : 18]> g (float[n,c,h,w] X, float[r,5] R) => (float[r,c,a,b] Y) '
@@ -365,3 +369,62 @@ def test_refusals(text: str, only: str | list[str] | None, words: str) -> None:
     with pytest.raises(OperatorError) as error:
         to_portable(parser.parse_model(text), only=only)
     assert str(error.value) == words
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [
+        (["", ""], "node '' in graph: AdaptiveMaxPool-8: the output Y is left out, expected a value"),
+        (["", "Indices"], "node '' in graph: AdaptiveMaxPool-8: the output Y is left out, expected a value"),
+    ],
+)
+@pytest.mark.parametrize("door", [to_portable, onnx_maxpool.load])
+def test_an_output_that_is_left_out(door: Callable[..., object], outputs: list[str], words: str) -> None:
+    proto = parser.parse_model(ADAPTIVE)
+    proto.graph.node[0].output[:] = outputs
+    with pytest.raises(OperatorError) as error:
+        door(proto)
+    assert str(error.value) == words
+
+
+BAD_SHAPES = {bad.name: bad for bad in BAD_INPUTS if " has shape [" in bad.said and " cells" not in bad.said}
+each_bad_shape = pytest.mark.parametrize("bad", BAD_SHAPES.values(), ids=BAD_SHAPES)
+
+
+def shaped_model(bad: BadInput, *, with_sizes: bool) -> onnx.ModelProto:
+    """The row's model, whose inputs have the rank of the bad ones, or their shape."""
+    proto = pool_cases.model(bad.operator, bad.opset, bad.inputs, with_index=bad.with_index, **bad.attributes)
+    for value in proto.graph.input:
+        array = bad.inputs[value.name]
+        set_rank(value, array.ndim)
+        for size, dim in zip(array.shape, value.type.tensor_type.shape.dim if with_sizes else (), strict=False):
+            dim.dim_value = size
+    return proto
+
+
+@each_bad_shape
+def test_shapes_that_are_bad_and_known(bad: BadInput) -> None:
+    with pytest.raises(OperatorError) as error:
+        to_portable(shaped_model(bad, with_sizes=True))
+    assert str(error.value) == f"node 'pool' in graph: {bad.said}"
+
+
+@everywhere
+@each_bad_shape
+def test_shapes_of_which_the_rank_is_known(run: Run, bad: BadInput) -> None:
+    """A bad rank is refused; the run fails on any other bad shape."""
+    try:
+        portable = to_portable(shaped_model(bad, with_sizes=False))
+    except OperatorError as error:
+        assert " dimensions (" in str(error) or re.search(r"rois has shape|output_size has shape", str(error))  # noqa: PT017 whichever
+        return
+    with pytest.raises(Exception):  # noqa: B017, PT011 each has its own
+        run(portable, bad.inputs)
+
+
+@pytest.mark.parametrize("bad", [bad for bad in BAD_SHAPES.values() if bad.operator != "AdaptiveMaxPool"])
+def test_shapes_of_which_nothing_is_known(bad: BadInput) -> None:
+    portable = to_portable(pool_cases.model(bad.operator, bad.opset, bad.inputs, **bad.attributes))
+    for run in (in_onnxruntime, in_reference):
+        with pytest.raises(Exception):  # noqa: B017, PT011 each has its own
+            run(portable, bad.inputs)

@@ -20,6 +20,7 @@ from onnx_maxpool.model_check import check_model, infer, outline, tensor_types, 
 from onnx_maxpool.model_nodes import OperatorNode, canonical_domain, operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.registry import versions_of
+from onnx_maxpool.schemas import dims_of
 
 UNKNOWN = "unknown"
 
@@ -142,10 +143,7 @@ def _tensor(parameter: str, value: str, types: Mapping[str, onnx.TypeProto.Tenso
     if value not in types:
         return TensorFacts(parameter, value, UNKNOWN, None)
     tensor = types[value]
-    dims: Dims | None = None
-    if tensor.HasField("shape"):
-        dims = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim)
-    return TensorFacts(parameter, value, type_name(tensor.elem_type), dims)
+    return TensorFacts(parameter, value, type_name(tensor.elem_type), dims_of(tensor))
 
 
 def _attribute(attribute: onnx.AttributeProto) -> Any:

@@ -53,6 +53,13 @@ def check_node(found: OperatorNode, types: dict[str, str]) -> None:
             required = str(least) if least == most else f"{least} to {most}"
             found_count = f"{count} {what}{'s' * (count != 1)}"
             raise OperatorError(f"{version.title}: the node has {found_count}, expected {required}")
+    for what, parameters, values, needed in (
+        ("input", schema.inputs, node.input, schema.min_input),
+        ("output", schema.outputs, node.output, schema.min_output),
+    ):
+        for parameter, value in list(zip(parameters, values, strict=False))[:needed]:
+            if not value:
+                raise OperatorError(f"{version.title}: the {what} {parameter.name} is left out, expected a value")
     definition = operator(version.name)
     given = {name: types[value] for name, value in zip(definition.inputs, node.input, strict=False) if value in types}
     definition.check_types(version, given)
@@ -112,11 +119,6 @@ def infer(model: onnx.ModelProto) -> onnx.ModelProto:
 
     What the inliner refuses is not inlined: what is wrong with it is for a runtime to say.
     """
-    register_schemas()
-    try:
-        return shape_inference.infer_shapes(model)
-    except (shape_inference.InferenceError, RuntimeError, ValueError):
-        return model
     if not model.functions:
         return infer_types(model)
     register_schemas()
@@ -129,6 +131,11 @@ def infer(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with the types and shapes that ONNX infers; as it is where inference refuses it."""
+    register_schemas()
+    try:
+        return shape_inference.infer_shapes(model)
+    except (shape_inference.InferenceError, RuntimeError, ValueError):
+        return model
 
 
 def tensor_types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto.Tensor]]:

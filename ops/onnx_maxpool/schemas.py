@@ -108,7 +108,9 @@ def _infer(context: Any, version: OperatorVersion, definition: Operator, schema:
                 check_kind(version, attribute, definition.attributes_of(version)[name].kind)
             attributes = definition.complete(version, {name: attribute_value(value) for name, value in found.items()})
             values = [_known_integers(context, i, given) for i, given in enumerate(types)]
-            dims = schema.infer_shape([_dims(given) for given in types], values, attributes)
+            shapes = [_dims(given) for given in types]
+            definition.check_shapes(shapes, attributes)
+            dims = schema.infer_shape(shapes, values, attributes)
         except OperatorError as error:
             raise shape_inference.InferenceError(f"{context.get_display_name()}: {error}") from None
         index = index_type(version, attributes) if version.index_types else None
@@ -119,9 +121,12 @@ def _infer(context: Any, version: OperatorVersion, definition: Operator, schema:
 
 
 def _dims(given: TypeProto | None) -> Dims | None:
-    if given is None or not given.tensor_type.HasField("shape"):
-        return None
-    return _known(given.tensor_type.shape)
+    return None if given is None else dims_of(given.tensor_type)
+
+
+def dims_of(tensor: TypeProto.Tensor) -> Dims | None:
+    """What is known of a tensor's shape: sizes, names, None for neither; None where not even the rank is known."""
+    return _known(tensor.shape) if tensor.HasField("shape") else None
 
 
 def _known(shape: TensorShapeProto) -> Dims:

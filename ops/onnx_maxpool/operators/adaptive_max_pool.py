@@ -87,7 +87,6 @@ def check_attributes(attributes: Attributes) -> None:
 def infer_shape(shapes: Sequence[Dims | None], values: Sequence[Dims | None], attributes: Attributes) -> Dims | None:
     """(N, C, output_size...) as far as it is known: a rank from either input, sizes where the second is constant."""
     (x, sizes_shape), sizes = shapes, values[1]
-    check_shapes(x, sizes_shape)
     if sizes is not None:
         check_sizes(sizes)
         return (*(x[:2] if x else (None, None)), *sizes)
@@ -126,6 +125,7 @@ OPERATOR = Operator(
     outputs=("Y", "Indices"),
     attributes={},
     check_attributes=check_attributes,
+    check_shapes=lambda shapes, attributes: check_shapes(*shapes),
     evaluate=adaptive_max_pool,
     schema=SCHEMA,
 )

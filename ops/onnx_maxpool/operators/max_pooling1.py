@@ -81,6 +81,13 @@ def check_shape(x: Dims, window_size: Sequence[int], start_padding: Sequence[int
             )
 
 
+def check_shapes(shapes: Sequence[Dims | None], attributes: Attributes) -> None:
+    """`check_shape` of X where its rank is known."""
+    (x,) = shapes
+    if x is not None:
+        check_shape(x, *(attributes[name] for name in ("window_size", "start_padding", "end_padding")))
+
+
 def check_index(x: tuple[int, ...], index_type: np.dtype[Any]) -> None:
     """P5."""
     cells = int(np.iinfo(index_type).max) + 1
@@ -116,7 +123,6 @@ def infer_shape(shapes: Sequence[Dims | None], values: Sequence[Dims | None], at
     window_size, strides = attributes["window_size"], attributes["strides"]
     start_padding, end_padding = attributes["start_padding"], attributes["end_padding"]
     x = shapes[0] if shapes[0] is not None else (None,) * (2 + len(window_size))
-    check_shape(x, window_size, start_padding, end_padding)
 
     def along(dim: int | str | None, window: int, stride: int, start: int, end: int) -> int | str | None:
         if isinstance(dim, int):
@@ -172,6 +178,7 @@ OPERATOR = Operator(
         "end_padding": Attribute("INTS", zeros),
     },
     check_attributes=check_attributes,
+    check_shapes=check_shapes,
     evaluate=max_pooling1,
     schema=SCHEMA,
 )

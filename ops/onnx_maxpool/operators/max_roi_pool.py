@@ -34,6 +34,7 @@ OPERATOR = Operator(
     outputs=("Y",),
     attributes=attributes("pooled_shape"),
     check_attributes=partial(check_attributes, NAME, "pooled_shape"),
+    check_shapes=lambda shapes, attributes: check_shapes(NAME, shapes[0], shapes[1]),
     evaluate=max_roi_pool,
     cuts_bins=True,
 )

@@ -43,7 +43,8 @@ class Schema:
     """`infer_shape(shapes, values, attributes)`: the shape of every output, None where not even its rank is known.
 
     `shapes` are the inputs', None where the rank is not known; `values` what is known of inputs that are lists of
-    integers; `attributes` are complete and checked. Raises OperatorError for shapes that the operator refuses.
+    integers; `attributes` are complete and checked, and so are the shapes. Raises OperatorError for values that the
+    operator refuses.
     """
 
 
@@ -59,6 +60,11 @@ class Operator:
     """By name; without the index's type, which the registry's rows describe."""
     check_attributes: Callable[[Attributes], None]
     """Raises OperatorError on values that no version accepts. All `attributes` are there, of their types."""
+    check_shapes: Callable[[Sequence[Dims | None], Attributes], None]
+    """Raises OperatorError for inputs' shapes that it refuses, as far as they are known; None is an unknown rank.
+
+    The attributes are complete and checked.
+    """
     evaluate: Callable[..., tuple[Array, ...]]
     """`evaluate(*inputs, **attributes)`: the outputs, in NumPy. Types and attributes are checked before.
 
@@ -112,18 +118,18 @@ class Operator:
         self.check_names(version, given)
         attributes: dict[str, Any] = {}
         for name, attribute in self.attributes_of(version).items():
-            raise OperatorError(f'{version.name}: {INDEX_ATTRIBUTE} is "{chosen}", expected {expected}')
-        return attributes
-
-    def run(
-        self,
-        version: OperatorVersion,
             attributes[name] = given[name] if name in given else attribute.value(attributes)
         self.check_attributes(attributes)
         spellings = [INDEX_SPELLINGS[name] for name in version.index_types]
         chosen = attributes.get(INDEX_ATTRIBUTE)
         if chosen is not None and chosen not in spellings:
             expected = listing(f'"{spelling}"' for spelling in spellings)
+            raise OperatorError(f'{version.name}: {INDEX_ATTRIBUTE} is "{chosen}", expected {expected}')
+        return attributes
+
+    def run(
+        self,
+        version: OperatorVersion,
         *inputs: Array,
         with_index: bool = False,
         bin_edges: str = "exact",
@@ -148,13 +154,13 @@ class Operator:
             raise MemoryError(f"{version.name}: {error}") from None
 
 
-def index_type(version: OperatorVersion, attributes: Attributes) -> str:
-    """The index's element type that complete attributes choose, by ONNX's name; NumPy has the same names."""
-    by_spelling = {INDEX_SPELLINGS[name]: name for name in version.index_types}
-    return by_spelling[attributes[INDEX_ATTRIBUTE]] if INDEX_ATTRIBUTE in attributes else version.index_types[0]
 def too_old(oldest: OperatorVersion, opset: int | None) -> OperatorError:
     """What is wrong with an import of the operator's domain that selects no version; `opset` is None where it lacks."""
     what = f"no opset of {oldest.domain or 'ai.onnx'} is imported" if opset is None else f"opset is {opset}"
     return OperatorError(f"{oldest.name}: {what}, expected {oldest.since_version} or newer")
 
 
+def index_type(version: OperatorVersion, attributes: Attributes) -> str:
+    """The index's element type that complete attributes choose, by ONNX's name; NumPy has the same names."""
+    by_spelling = {INDEX_SPELLINGS[name]: name for name in version.index_types}
+    return by_spelling[attributes[INDEX_ATTRIBUTE]] if INDEX_ATTRIBUTE in attributes else version.index_types[0]

@@ -35,7 +35,6 @@ def roi_pooling(
 def infer_shape(shapes: Sequence[Dims | None], values: Sequence[Dims | None], attributes: Attributes) -> Dims:
     """(R, C, pooled_height, pooled_width), as far as it is known."""
     x, rois = shapes
-    check_shapes(NAME, x, rois, LEADING)
     return (rois[2] if rois else None, x[1] if x else None, *attributes["pooled_size"])
 
 
@@ -66,6 +65,7 @@ OPERATOR = Operator(
     outputs=("Y",),
     attributes=attributes("pooled_size"),
     check_attributes=partial(check_attributes, NAME, "pooled_size"),
+    check_shapes=lambda shapes, attributes: check_shapes(NAME, shapes[0], shapes[1], LEADING),
     evaluate=roi_pooling,
     cuts_bins=True,
     schema=SCHEMA,

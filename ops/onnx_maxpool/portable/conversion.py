@@ -25,7 +25,7 @@ from onnx_maxpool.operators.operator import INDEX_ATTRIBUTE, index_type
 from onnx_maxpool.portable.functions import DOMAIN, functions
 from onnx_maxpool.portable.inlining import inline
 from onnx_maxpool.registry import newest_versions, resolve, versions_of
-from onnx_maxpool.schemas import register_schemas
+from onnx_maxpool.schemas import dims_of
 
 OPSET = 18
 """Of ai.onnx, for models that import none."""
@@ -41,8 +41,9 @@ def to_portable(model: Model, *, only: str | Iterable[str] | None = None) -> Mod
     several, by default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are
     inlined. Every other node, and the graph's inputs, outputs and weights, stay. Bins are cut exactly (M7).
 
-    Raises what `read_model` raises, and OperatorError for an unknown name, for nodes that the model check refuses, for
-    an operator of which types or rank cannot be inferred, and for an opset of ai.onnx older than 11.
+    Raises what `read_model` and `inline_functions` raise, and OperatorError for an unknown name, for nodes that the
+    model check refuses, for shapes that an operator refuses, for an operator of which types or rank cannot be inferred,
+    and for an opset of ai.onnx older than 11.
     """
     chosen = _chosen(only)
     converted = ModelProto()
@@ -129,7 +130,7 @@ class _Rewriter:
             library = functions(element_type, self.opsets[""])
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
-        return inline(call, library, DOMAIN, self.free_prefix(next(filter(None, node.output))))
+        return inline(call, library, DOMAIN, self.free_prefix(node.output[0]))
 
     def free_prefix(self, name: str) -> str:
         """`name`, or with a number behind it, so that no name is `prefix/...` yet."""
@@ -152,9 +153,13 @@ def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, str]:
     attributes = definition.complete(version, node_attributes(node, version))
     outputs = list(node.output)
     name = version.name
+    shapes = [dims_of(types[value]) if value in types else None for value in node.input]
+    if version.index_types and shapes[0] is None:
+        shapes[0] = (None,) * (2 + _spatial_rank(found, types, attributes))
+    definition.check_shapes(shapes, attributes)
     if version.index_types:
         wants_index = len(outputs) > 1 and bool(outputs[1])
-        name += f"_{_spatial_rank(found, types, attributes)}{'_indexed' if wants_index else ''}"
+        name += f"_{len(shapes[0] or ()) - 2}{'_indexed' if wants_index else ''}"
         chosen_type = index_type(version, attributes)
         attributes.pop(INDEX_ATTRIBUTE, None)
         if wants_index:
@@ -164,15 +169,15 @@ def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, str]:
 
 
 def _spatial_rank(found: OperatorNode, types: Types, attributes: Mapping[str, object]) -> int:
-    """The number of spatial dimensions: from the attributes, else from any value's shape that says it."""
+    """The number of spatial dimensions where X does not say it: from the attributes, an output or the sizes' shape."""
     window_size = attributes.get("window_size")
     if isinstance(window_size, (list, tuple)):
         return len(window_size)
     node = found.node
-    for name in (node.input[0], *node.output):
+    for name in node.output:
         if name in types and types[name].HasField("shape"):
             return len(types[name].shape.dim) - 2
-    sizes = types.get(node.input[1])
-    if sizes is not None and sizes.HasField("shape") and sizes.shape.dim and sizes.shape.dim[0].HasField("dim_value"):
-        return int(sizes.shape.dim[0].dim_value)
+    sizes = dims_of(types[node.input[1]]) if node.input[1] in types else None
+    if sizes and isinstance(sizes[0], int):
+        return sizes[0]
     raise OperatorError(f"{node.op_type}: the rank of X is not known, expected one that ONNX infers")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from onnx_maxpool.operators.checks import LARGEST_SIDE
+
 SHARED_CELLS = """
 SharedCells (size, count) => (cells)
 {
@@ -272,8 +274,15 @@ def _adaptive_cells(rank: int) -> list[str]:
         "wanted = Cast <to = 7> (output_size)",
         "sizes = Concat <axis = 0> (wanted, spatial)",
         "are_short = Less(sizes, least)",
-        "every_size_is_positive = portable.Require(are_short)",
-        "counts = Add(wanted, every_size_is_positive)",
+        f"most = Constant <value_ints = [{LARGEST_SIDE}]> ()",
+        "are_long = Less(most, wanted)",
+        f"due = Constant <value_ints = [{rank}]> ()",
+        "given = Shape(output_size)",
+        "is_due = Equal(given, due)",
+        "is_not_due = Not(is_due)",
+        "bad = Concat <axis = 0> (are_short, are_long, is_not_due)",
+        "there_is_a_positive_size_for_each_dimension = portable.Require(bad)",
+        "counts = Add(wanted, there_is_a_positive_size_for_each_dimension)",
     ]
     for axis in range(rank):
         lines += [
