@@ -233,6 +233,74 @@ def test_convert_writes_a_model_for_any_runtime(command: Commands, tmp_path: Pat
         np.testing.assert_array_equal(actual, expected)
 
 
+def with_scattered_data(folder: Path) -> Path:
+    """A model with 40 KB of data in each of an initializer, one of a subgraph, and a Constant, all in another file."""
+    model = onnx.parser.parse_model("""
+    <ir_version: 10, opset_import: ["": 18]>
+    g (float[1,1,100,100] X, float[R,5] rois, bool flag) => (float[R,1,2,2] Y) {
+        constant = Constant <value: tensor = float[1] {0}> ()
+        first = Add (X, weights)
+        second = Add (first, constant)
+        third = If (flag) <
+            then_branch = yes () => (float[1,1,100,100] sum) { sum = Add (second, inner) },
+            else_branch = no () => (float[1,1,100,100] same) { same = Identity (second) }
+        >
+        Y = MaxRoiPool <pooled_shape = [2, 2]> (third, rois)
+    }""")
+    values = np.random.default_rng(6).standard_normal((3, 1, 1, 100, 100), np.float32)
+    weights, inner, constant = (numpy_helper.from_array(array) for array in values)
+    weights.name, inner.name = "weights", "inner"
+    model.graph.initializer.append(weights)
+    branches = {attribute.name: attribute.g for node in model.graph.node for attribute in node.attribute}
+    branches["then_branch"].initializer.append(inner)
+    model.graph.node[0].attribute[0].t.CopyFrom(constant)
+    path = folder / "scattered.onnx"
+    onnx.save_model(model, path, save_as_external_data=True, location="scattered.data", convert_attribute=True)
+    assert path.stat().st_size < 10_000
+    return path
+
+
+def test_convert_leaves_all_external_data_outside(command: Commands, tmp_path: Path) -> None:
+    model, out = with_scattered_data(tmp_path), tmp_path / "portable.onnx"
+    inputs = {
+        "X": np.zeros((1, 1, 100, 100), np.float32),
+        "rois": np.array([[0, 3, 4, 90, 80]], np.float32),
+        "flag": np.array(True),
+    }
+    expected = onnx_maxpool.load(model).run(None, inputs)
+    for _ in range(2):
+        assert command("convert", model, out)[0] == 0
+        assert out.stat().st_size < 80_000 < 120_000 <= (tmp_path / "portable.onnx.data").stat().st_size < 130_000
+        stock = ort.InferenceSession(str(out), providers=["CPUExecutionProvider"])
+        np.testing.assert_array_equal(stock.run(None, inputs)[0], expected[0])
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("scattered.onnx", "scattered.data", "portable.onnx", "portable.onnx.data")
+    }
+
+
+def test_a_convert_that_fails_leaves_what_is_there(
+    command: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, out = with_scattered_data(tmp_path), tmp_path / "portable.onnx"
+    assert command("convert", model, out)[0] == 0
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("onnx.external_data_helper.save_external_data", full)
+    assert refusal(command("convert", model, out)) == "[Errno 28] No space left on device"
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_convert_to_no_file(command: Commands, tmp_path: Path) -> None:
+    model = command.model("max_roi_pool_22_float")
+    assert refusal(command("convert", model, tmp_path)) == f"{tmp_path} is a folder, expected a file to write"
+    assert refusal(command("convert", model, ".")) == ". is a folder, expected a file to write"
+    missing = tmp_path / "missing" / "out.onnx"
+    assert refusal(command("convert", model, missing)) == f"{missing}: there is no folder {missing.parent}"
+
+
 def test_convert_only_some_operators(command: Commands, tmp_path: Path) -> None:
     model = command.model("roi_in_if")
     _, text, _ = command("convert", model, tmp_path / "same.onnx", "--only", "AdaptiveMaxPool")

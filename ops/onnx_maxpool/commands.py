@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
-import onnx
 import onnxruntime as ort
 import typer
 from rich.console import Console
@@ -20,10 +19,11 @@ from onnx_maxpool.comparison import compare as compare_runs
 from onnx_maxpool.comparison import reference_evaluator
 from onnx_maxpool.conformance.command import conformance
 from onnx_maxpool.inspection import inspect_model
-from onnx_maxpool.model_files import read_model
+from onnx_maxpool.model_files import has_external_data, read_model
 from onnx_maxpool.model_inputs import InputError, model_inputs, parse_dims
 from onnx_maxpool.model_nodes import operator_nodes
 from onnx_maxpool.model_outputs import prepare_out, save_outputs
+from onnx_maxpool.model_writing import write_model
 from onnx_maxpool.native import load
 from onnx_maxpool.ort_values import from_ort_value, to_ort_value
 from onnx_maxpool.output_files import prepare_files
@@ -148,12 +148,7 @@ def convert(
     """Replace our operators by standard ones, so that any runtime has what the model needs."""
     parsed = read_model(model)
     converted = to_portable(model, only=only)
-    is_external = any(tensor.external_data for tensor in parsed.graph.initializer)
-    # Gathered into one file beside the new model; onnx appends to a file that is there.
-    weights = out.with_name(f"{out.name}.data")
-    if is_external:
-        weights.unlink(missing_ok=True)
-    onnx.save_model(converted, out, save_as_external_data=is_external, location=weights.name)
+    write_model(converted, out, external_data=has_external_data(parsed))
     replaced = len(list(operator_nodes(parsed))) - len(list(operator_nodes(converted)))
     Console(highlight=False).print(
         f"wrote {out}: {replaced} operator{'s' * (replaced != 1)} replaced", markup=False, soft_wrap=True

@@ -78,6 +78,11 @@ def _check_message(model: onnx.ModelProto, name: str) -> None:
             raise ModelError(f"{name} is not an ONNX model: it has the name {text!r}, expected UTF-8")
 
 
+def has_external_data(model: onnx.ModelProto) -> bool:
+    """Whether the data of any tensor, of any graph or attribute, lies in another file."""
+    return any(external_data_helper.uses_external_data(tensor) for tensor in _tensors(model))
+
+
 def _parts(model: onnx.ModelProto) -> tuple[list[onnx.GraphProto], list[onnx.NodeProto]]:
     """All graphs and all nodes, subgraphs' and functions' too."""
     graphs = [model.graph]
