@@ -20,7 +20,7 @@ from onnx_maxpool.conformance import brute_force
 from onnx_maxpool.torch_export import Target, translation_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of torch, about itself
-AUTO = torch.export.Dim.AUTO
+AUTO, DYNAMIC = torch.export.Dim.AUTO, torch.export.Dim.DYNAMIC
 each_target = pytest.mark.parametrize("target", ["custom", "portable"])
 
 
@@ -103,6 +103,35 @@ def test_a_crnn_that_pools_to_a_given_number_of_columns(target: Target) -> None:
     proto = export(module, (torch.randn(2, 3, 8, 100),), target, dynamic_shapes=(({3: AUTO},),))
     for width in (100, 61, 27):
         assert_equals_torch(module, proto, target, torch.randn(2, 3, 8, width))
+
+
+@each_target
+def test_an_output_size_of_the_input_is_the_examples(target: Target) -> None:
+    """torch's operator takes numbers. With AUTO it makes the axis's size one in silence, with DYNAMIC it says so."""
+    module = torch.nn.AdaptiveMaxPool2d((None, 5))  # type: ignore[arg-type]
+    proto = export(module, (torch.randn(2, 3, 10, 12),), target, dynamic_shapes=({2: AUTO, 3: AUTO},))
+    assert_equals_torch(module, proto, target, torch.randn(2, 3, 10, 17))
+    longer = torch.randn(2, 3, 13, 17)
+    (pooled,) = run(proto, target, (longer,))
+    np.testing.assert_array_equal(pooled, F.adaptive_max_pool2d(longer, (10, 5)).numpy())
+    with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
+        export(module, (torch.randn(2, 3, 10, 12),), target, dynamic_shapes=({2: DYNAMIC, 3: DYNAMIC},))
+    assert "static shape of 10" in str(error.value)
+
+
+@pytest.mark.parametrize("target", ["custom", None])
+@pytest.mark.parametrize(
+    ("pool", "shape"), [(F.max_pool2d, (2, 3, 11, 13)), (F.max_pool3d, (1, 2, 7, 8, 9)), (F.max_pool2d, (3, 11, 13))]
+)
+def test_poolings_with_a_window_are_torchs_own(
+    target: Target | None, pool: Callable[..., Any], shape: tuple[int, ...]
+) -> None:
+    """Values and indices, in stock ONNX Runtime, with our table or without."""
+    module = Model(lambda x: pool(x, 3, stride=2, padding=1, ceil_mode=True, return_indices=True))
+    x = torch.randn(shape)
+    x.view(-1)[::5] = 1.5  # equals
+    proto = export(module, (x,), target)
+    assert_equals_torch(module, proto, "portable", x)
 
 
 @pytest.fixture

@@ -30,6 +30,9 @@ def translation_table(target: Target = "custom") -> dict[Callable[..., Any], Tra
     second is no valid ONNX model. The target is "custom", our operators, for `load`; or "portable", functions of
     standard operators, for any runtime.
 
+    Output sizes are constants of the model: of one that comes from the input's shape, as None does, torch hands on the
+    example's, with `Dim.AUTO` without a word; with `Dim.DYNAMIC` it refuses.
+
     The exported model gives what torch gives, but that of several NaNs in a window the first is the maximum's place,
     not the last (G5), and that ROI bins are cut exactly (M7).
 
