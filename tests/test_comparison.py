@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import ml_dtypes
@@ -10,8 +13,9 @@ import onnx
 import pytest
 
 import onnx_maxpool
+from onnx_maxpool import reference_evaluator
 from onnx_maxpool.aliases import Array
-from onnx_maxpool.comparison import compare, first_difference, reference_evaluator
+from onnx_maxpool.comparison import compare, first_difference
 from onnx_maxpool.models import MODELS
 from onnx_maxpool.models.fast_rcnn_head import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 
@@ -107,6 +111,15 @@ def test_reference_evaluator_orders_nested_functions() -> None:
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
     (y,) = reference_evaluator(model).run(None, {"X": x, "rois": np.array([[0, 0, 0, 1, 1]], np.float32)})
     assert y.tolist() == [[[[3.0]]]]
+
+
+def test_reference_evaluator_is_onnxs_own() -> None:
+    """It is imported when it is asked for: onnx.reference takes long."""
+    model = one_node_model(onnx.helper.make_node("MaxRoiPool", ["X", "rois"], ["Y"], pooled_shape=[1, 1]))
+    assert isinstance(onnx_maxpool.reference_evaluator(model), onnx.reference.ReferenceEvaluator)
+    command = "import sys, onnx_maxpool; assert 'onnx.reference' not in sys.modules"
+    path = str(Path(onnx_maxpool.__file__).parent.parent)
+    subprocess.run([sys.executable, "-c", command], env={**os.environ, "PYTHONPATH": path}, check=True)
 
 
 def one_node_model(node: onnx.NodeProto) -> onnx.ModelProto:

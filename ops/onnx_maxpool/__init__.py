@@ -13,6 +13,7 @@ from onnx_maxpool.registration import library_path, register
 from onnx_maxpool.schemas import register_schemas
 
 if TYPE_CHECKING:
+    from onnx_maxpool.comparison import reference_evaluator
     from onnx_maxpool.openvino_door import openvino_extensions
     from onnx_maxpool.plotting import plot_windows
     from onnx_maxpool.portable import to_portable
@@ -28,6 +29,7 @@ __all__ = [
     "max_roi_pool",
     "openvino_extensions",
     "plot_windows",
+    "reference_evaluator",
     "reference_ops",
     "register",
     "register_python_ops",
@@ -42,6 +44,7 @@ __all__ = [
 _MODULES = {
     "openvino_extensions": "openvino_door",
     "plot_windows": "plotting",
+    "reference_evaluator": "comparison",
     "register_python_ops": "python_ops",
     "to_portable": "portable",
     "to_python_ops": "python_ops",

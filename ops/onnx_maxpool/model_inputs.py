@@ -49,7 +49,8 @@ def model_inputs(
 
     The `rois` of a MaxRoiPool or RoiPooling, if they are an input of the model, are rows that it accepts: a batch
     number in range and a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9,
-    and those of an AdaptiveMaxPool's `output_size` from 1.
+    and those of an AdaptiveMaxPool's `output_size` from 1. Nothing is known of the ROIs of others, nor of those of
+    a model that `to_portable` made.
 
     Raises InputError for whatever is missing or does not fit, and OSError for files that cannot be read.
     """

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
     """The operators as classes for `ReferenceEvaluator(model, new_ops=reference_ops())`.
 
+    For models without local functions, in which they would not be found, and with ai.onnx spelled `""`:
+    `onnx_maxpool.reference_evaluator` takes all others too.
+
     Each class takes the version that the model's opset imports select and holds to that version's types: it raises
     OperatorError where they are not met, and wherever the operator refuses its input, in the native library's words.
     bfloat16 arrays are ml_dtypes'. Raises ValueError for other `bin_edges`.
