@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import openvino as ov
 import pool_cases
@@ -10,6 +12,11 @@ from onnx import helper
 
 import onnx_maxpool
 from onnx_maxpool.comparison import first_difference
+from onnx_maxpool.conformance.attempt import attempt
+from onnx_maxpool.conformance.backends.openvino_cpu import OpenVino
+from onnx_maxpool.conformance.cases import all_cases
+from onnx_maxpool.conformance.judge import Outcome
+from onnx_maxpool.conformance.runner import run_cases
 
 
 @pytest.mark.parametrize("spelling", ["i32", "i64", None])
@@ -36,3 +43,30 @@ def test_openvino_runtime_and_reference_agree(
     for i, array in enumerate(expected):
         assert first_difference(array, results[i]) is None
         assert first_difference(array, pool_cases.native(proto, feeds)[i]) is None
+
+
+DIVERGENCES = {
+    "adaptive_max_pool_8_double": "values through float32; or values through bfloat16",
+    "adaptive_max_pool_8_double_extremes": "",
+    "adaptive_max_pool_8_size_0": "",
+    "adaptive_max_pool_8_size_of_float": "",
+    "adaptive_max_pool_8_integers": "",
+}
+"""The required cases that OpenVINO answers otherwise, with the way that gives its answer, where one does."""
+
+
+def test_the_conformance_cases_through_the_door() -> None:
+    """Each case's own file. All values but doubles arrive whole; wrong sizes and integers are not refused."""
+    cases = [case for case in all_cases() if case.operator == "AdaptiveMaxPool" and case.required]
+    results = list(run_cases(partial(attempt, OpenVino), cases))
+    wrong = {result.case.name: "; or ".join(result.ways) for result in results if result.outcome is not Outcome.PASS}
+    assert wrong == DIVERGENCES
+
+
+def test_an_index_type_that_there_is_not_is_refused() -> None:
+    feeds = {"X": np.zeros((1, 1, 2, 2), np.float32), "output_size": np.array([1, 1])}
+    proto = pool_cases.model("AdaptiveMaxPool", 8, feeds, with_index=True, index_element_type="u32")
+    core = ov.Core()
+    core.add_extension(onnx_maxpool.openvino_extensions())
+    with pytest.raises(RuntimeError, match='index_element_type is "u32", expected "i64" or "i32"'):
+        core.read_model(proto.SerializeToString())

@@ -107,7 +107,7 @@ OPERATORS = (
         since_version=8,
         types={"T": (*FLOATS, "bfloat16"), "TShape": ("int32", "int64")},
         rules="A",
-        elsewhere="OpenVINO: float16, float and double, computed at float32 or less, indices i32 alone",
+        elsewhere="OpenVINO: computed at float32 or less, indices i32 alone",
         index_types=("int64", "int32"),
     ),
 )

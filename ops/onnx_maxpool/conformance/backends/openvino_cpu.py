@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import openvino as ov
 import openvino.opset8 as ops
 
+from onnx_maxpool.aliases import Array
 from onnx_maxpool.conformance.attempt import UnsupportedError
-from onnx_maxpool.conformance.backends.adapter import Adapter, OneNode, Run
+from onnx_maxpool.conformance.backends.adapter import Adapter, Run
+from onnx_maxpool.openvino_door import openvino_extensions
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 LACKING = ("No conversion rule", "operator only supports")
 """How the ONNX frontend says that it has no such operator, or none of the type."""
@@ -19,29 +25,34 @@ LACKING = ("No conversion rule", "operator only supports")
 
 @cache
 def core() -> Any:
-    """The one core of this process."""
-    return ov.Core()
+    """The one core of this process, with the door for AdaptiveMaxPool."""
+    made = ov.Core()
+    made.add_extension(openvino_extensions())
+    return made
 
 
 class OpenVino(Adapter):
-    """Models through OpenVINO's ONNX frontend, AdaptiveMaxPool through its own operator; computed in float32."""
+    """Models through OpenVINO's ONNX frontend, which has AdaptiveMaxPool by `openvino_extensions`; in float32."""
 
     precision = "f32"
 
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
         """A compiled model."""
-        if OneNode.of(model).operator == "AdaptiveMaxPool":
-            network = adaptive_max_pool(model)
-        else:
-            try:
-                network = core().read_model(model.SerializeToString(), b"")
-            except RuntimeError as error:
-                if any(words in str(error) for words in LACKING):
-                    raise UnsupportedError(str(error)) from error
-                raise
+        try:
+            network = core().read_model(model.SerializeToString(), b"")
+        except RuntimeError as error:
+            if any(words in str(error) for words in LACKING):
+                raise UnsupportedError(str(error)) from error
+            raise
         compiled = core().compile_model(network, "CPU", cls.settings())
-        return lambda inputs: list(compiled(list(inputs)).values())
+
+        def run(inputs: Sequence[Array]) -> list[Array]:
+            request = compiled.create_infer_request()
+            request.infer(list(map(tensor, inputs)))
+            return [to_array(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
+
+        return run
 
     @classmethod
     def settings(cls) -> dict[str, str]:
@@ -66,15 +77,14 @@ class OpenVinoDefault(OpenVino):
         return {}
 
 
-def adaptive_max_pool(model: onnx.ModelProto) -> Any:
-    """A network of OpenVINO's AdaptiveMaxPool-8, whose outputs are as many as the model's."""
-    parameters = []
-    for value in model.graph.input:
-        tensor = value.type.tensor_type
-        dims = [dim.dim_value for dim in tensor.shape.dim]
-        if tensor.elem_type == onnx.TensorProto.BFLOAT16:
-            raise UnsupportedError("OpenVINO's Python interface takes no bfloat16 arrays")
-        parameters.append(ops.parameter(dims, onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)))
-    node = OneNode.of(model)
-    pooled = ops.adaptive_max_pool(*parameters, node.attributes.get("index_element_type", "i64"))
-    return ov.Model([pooled.output(i) for i in range(node.outputs)], parameters)
+def tensor(array: Array) -> Any:
+    """An array as OpenVINO takes it. It knows no NumPy type for bfloat16: that goes as its bits."""
+    if array.dtype != BFLOAT16:
+        return array
+    return ov.Tensor(np.ascontiguousarray(array).view(np.float16), array.shape, ov.Type.bf16)
+
+
+def to_array(given: Any) -> Array:
+    """What OpenVINO gave, in a NumPy array."""
+    array = np.array(given.data)
+    return array.view(BFLOAT16) if given.element_type == ov.Type.bf16 else array
