@@ -295,10 +295,8 @@ def test_a_convert_that_fails_leaves_what_is_there(
 
 def test_convert_to_no_file(command: Commands, tmp_path: Path) -> None:
     model = command.model("max_roi_pool_22_float")
-    assert refusal(command("convert", model, tmp_path)) == f"{tmp_path} is a folder, expected a file to write"
-    assert refusal(command("convert", model, ".")) == ". is a folder, expected a file to write"
-    missing = tmp_path / "missing" / "out.onnx"
-    assert refusal(command("convert", model, missing)) == f"{missing}: there is no folder {missing.parent}"
+    assert refusal(command("convert", model, tmp_path)) == f"{tmp_path} is a folder, expected a file"
+    assert refusal(command("convert", model, ".")) == ". is a folder, expected a file"
 
 
 def test_convert_only_some_operators(command: Commands, tmp_path: Path) -> None:

@@ -7,19 +7,16 @@ from pathlib import Path
 
 import onnx
 
-from onnx_maxpool.model_inputs import InputError
+from onnx_maxpool.output_files import prepare_files
 
 
 def write_model(model: onnx.ModelProto, path: Path, *, external_data: bool) -> None:
     """Write `model`; with `external_data` its large tensors go to one file beside it, `NAME.onnx.data`.
 
-    What stands at `path`, and its data, is replaced when everything is written. `model` is changed. Raises InputError
-    for a path that no file can have, and OSError where a file cannot be written.
+    What stands at `path`, and its data, is replaced when everything is written. `model` is changed. Raises what
+    `prepare_files` raises, and OSError where a file cannot be written.
     """
-    if path.is_dir():
-        raise InputError(f"{path} is a folder, expected a file to write")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}")
+    prepare_files(path)
     data = f"{path.name}.data"
     with tempfile.TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:
         onnx.save_model(
