@@ -68,7 +68,7 @@ def run(*command: str | os.PathLike[str], **environment: str) -> str:
 
 def source_distribution(out: Path) -> Path:
     run(sys.executable, "-m", "build", "--sdist", "--outdir", out, ROOT)
-    (archive,) = out.glob("*.tar.gz")
+    (archive,) = out.glob("onnx_maxpool-*.tar.gz")
     return archive
 
 
@@ -76,7 +76,8 @@ def build(platform: Platform, source: Path, out: Path) -> Path:
     """The platform's wheel, from the source distribution."""
     zig = Path(ziglang.__file__).with_name("zig.exe" if sys.platform == "win32" else "zig")
     options = {"CMAKE_SYSTEM_NAME": platform.system, "CMAKE_SYSTEM_PROCESSOR": platform.processor}
-    with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:
+    # In `out`: a wheel is moved there whole, which cannot be done between file systems.
+    with tempfile.TemporaryDirectory(prefix=".onnx_maxpool_", dir=out) as folder:
         settings = ["--config-settings=install.strip=false", f"--config-settings=build-dir={folder}/build"]
         run(
             *(sys.executable, "-m", "pip", "wheel", "--no-deps", *settings, "--wheel-dir", folder, source),
@@ -113,8 +114,9 @@ def main(
     chosen = platforms or list(PLATFORMS)
     if unknown := [name for name in chosen if name not in PLATFORMS]:
         raise typer.BadParameter(f"{', '.join(unknown)}, expected {', '.join(PLATFORMS)}")
+    out = out.resolve()  # as the build's folder, which lies in it, is named to a program in another one
     out.mkdir(parents=True, exist_ok=True)
-    for stale in (*out.glob("*.tar.gz"), *out.glob("*.whl")):
+    for stale in (*out.glob("onnx_maxpool-*.tar.gz"), *out.glob("onnx_maxpool-*.whl")):
         stale.unlink()
     console = Console(highlight=False, soft_wrap=True)
     source = source_distribution(out)

@@ -4,7 +4,8 @@
 
 Builds the CMake preset `fuzz`, for which it needs Clang with libFuzzer, and goes on from where the corpus directory's
 inputs have come to. On a failure it makes the input as small as it can, shows the case in words, and says how to run
-it again. `--merge` then leaves in the corpus only the inputs that reach something of their own.
+it again. `--merge` then leaves in the corpus only the inputs that reach something of their own, on whichever of the
+instruction sets that this processor runs.
 """
 
 from __future__ import annotations
@@ -25,10 +26,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build" / "fuzz"
+PROGRAMS = ROOT / "build" / "fuzz" / "tests" / "native"
 SEEDS = ROOT / "tests" / "native" / "corpus"
 DICTIONARY = ROOT / "tests" / "native" / "fuzz.dict"
-TARGETS = ("baseline", "avx2", "avx512")
 PROGRESS_LINE = re.compile(rb"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+)")
 DONE_LINE = re.compile(rb"stat::number_of_executed_units: (\d+)")
 
@@ -79,11 +79,15 @@ def build() -> None:
         subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "PATH": path})
 
 
-def target_of(job: int) -> str:
-    """Jobs take turns with the instruction sets that this processor runs; the library refuses others."""
-    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    here = [name for name in TARGETS if name == "baseline" or {"avx2": "avx2", "avx512": "avx512bw"}[name] in flags]
-    return here[::-1][job % len(here)]
+def targets_here() -> list[str]:
+    """The instruction sets that this processor runs, best first: the library's own answer to one that there is not."""
+    environment = {**os.environ, "ONNX_MAXPOOL_TARGET": "none"}
+    asked = [PROGRAMS / "fuzz_operators", "-runs=0"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=False, env=environment).stderr
+    found = re.search(r"ONNX_MAXPOOL_TARGET is 'none', expected one of (.*)", said)
+    if not found:
+        sys.exit(f"{asked[0]} says of the target 'none': {said}, expected the list of those that there are")
+    return found[1].split(", ")[::-1]
 
 
 def start(command: list[str], log: Path, target: str) -> Job:
@@ -106,11 +110,14 @@ def report(console: Console, program: Path, crash: Path, target: str) -> None:
     console.print(f"again: ONNX_MAXPOOL_TARGET={target} {program} {case}", markup=False, soft_wrap=True)
 
 
-def merge(program: Path, corpus: Path) -> None:
-    """Keep of the corpus what reaches something that nothing smaller does."""
+def merge(program: Path, corpus: Path, targets: list[str]) -> None:
+    """Keep of the corpus what reaches something that nothing smaller does, on one of the targets at least."""
     kept = corpus.with_name(corpus.name + "-merged")
+    shutil.rmtree(kept, ignore_errors=True)  # of a merge that was broken off
     kept.mkdir()
-    subprocess.run([program, "-merge=1", kept, corpus], check=True, capture_output=True)
+    for target in targets:
+        environment = {**os.environ, "ONNX_MAXPOOL_TARGET": target}
+        subprocess.run([program, "-merge=1", kept, corpus], check=True, capture_output=True, env=environment)
     shutil.rmtree(corpus)
     kept.rename(corpus)
 
@@ -127,7 +134,10 @@ def main(
     """Fuzz the native library, and say how many inputs ran."""
     console = Console()
     build()
-    program = BUILD / "tests" / "native" / f"fuzz_{fuzzer.value}"
+    program = PROGRAMS / f"fuzz_{fuzzer.value}"
+    # The jobs take turns with them. The kernels' fuzzer runs each input on all by itself.
+    targets = targets_here() if fuzzer is Fuzzer.operators else ["baseline"]
+    target_of = [targets[job % len(targets)] for job in range(jobs)]
     corpus = corpus or ROOT / "build" / "corpus" / fuzzer.value
     failures = corpus.with_name(f"{corpus.name}-failures")
     for folder in (corpus, failures):
@@ -137,7 +147,7 @@ def main(
     options += [f"-dict={DICTIONARY}", f"-artifact_prefix={failures}/"]
     command = [str(program), str(corpus), str(SEEDS / fuzzer.value), *options]
     started = [
-        start([*command, f"-seed={seed + job}"], failures / f"job-{job}.log", target_of(job)) for job in range(jobs)
+        start([*command, f"-seed={seed + job}"], failures / f"job-{job}.log", target_of[job]) for job in range(jobs)
     ]
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[found]}"))
     with Progress(*columns, console=console) as progress:
@@ -158,9 +168,9 @@ def main(
         crashes = re.findall(rb"Test unit written to (\S+)", job.tail)
         console.print(job.tail.decode(errors="replace"), markup=False, highlight=False, soft_wrap=True)
         if crashes:
-            report(console, program, Path(crashes[-1].decode()), target_of(number))
+            report(console, program, Path(crashes[-1].decode()), target_of[number])
     if merge_after and not failed:
-        merge(program, corpus)
+        merge(program, corpus, targets)
     console.print(f"{sum(job.runs for job in started):,} inputs ran, {len(failed)} of {jobs} jobs failed")
     console.print(f"corpus: {len(list(corpus.iterdir())):,} inputs in {corpus}", markup=False, soft_wrap=True)
     sys.exit(1 if failed else 0)

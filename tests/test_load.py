@@ -289,25 +289,31 @@ import sys, threading, time
 import numpy as np
 import onnx_maxpool, pool_cases, test_load
 
-x = np.zeros((1, 48, 64, 64, 64), np.float32)
+x = np.zeros((1, 480, 64, 64, 64), np.float32)
 proto = pool_cases.model("MaxPooling1", 5, {"X": x}, with_index=True, window_size=(21, 21, 21))
 session = onnx_maxpool.load(proto, test_load.one_thread())
-threading.Thread(target=session.run, args=(None, {"X": x}), daemon=True).start()
-time.sleep(0.1)
-print("leaving", threading.active_count(), flush=True)
+thread = threading.Thread(target=session.run, args=(None, {"X": x}), daemon=True)
+before = time.process_time()
+thread.start()
+while thread.is_alive() and time.process_time() < before + 0.5:
+    time.sleep(0.01)
+print("leaving", thread.is_alive(), flush=True)
 sys.exit(7)
 """
 
 
 def test_an_interpreter_ends_while_a_daemon_thread_is_in_our_kernel() -> None:
-    """What the library keeps for the process is not taken from under it. The kernel takes seconds, alone.
+    """What the library keeps for the process is not taken from under it.
+
+    The kernel takes ten seconds, alone. The process leaves once it has spent half a second, which nothing else in the
+    run does; what the kernel has not come to, no memory is held for.
 
     A daemon thread that comes back from a run while the interpreter ends is another matter: ONNX Runtime's interface
     then ends the process by an abort, with our library or without.
     """
     for _ in range(2):
         done = python(IN_ONE_RUN)
-        assert (done.returncode, done.stdout) == (7, "leaving 2\n"), done.stderr
+        assert (done.returncode, done.stdout) == (7, "leaving True\n"), done.stderr
 
 
 def test_a_session_in_every_thread_of_a_program_that_ends_without_ceremony() -> None:

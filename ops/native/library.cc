@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "custom_op.h"
+#include "keep_loaded.h"
 #include "python_result.h"
 #include "targets.h"
 
@@ -95,6 +96,7 @@ const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinE
 }
 
 void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_optional_outputs) {
+  keep_loaded();
   kernels();  // refuses an unknown ONNX_MAXPOOL_TARGET
   const std::string name = config_entry(api, options, kBinEdgesEntry);
   const BinEdges bin_edges = parse_bin_edges(name);

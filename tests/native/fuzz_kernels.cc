@@ -37,8 +37,10 @@ struct Target {
 std::vector<Target> targets() {
   std::vector<Target> here = {{"baseline", baseline::roi_kernel, baseline::pool_kernel}};
 #ifdef ONNX_MAXPOOL_X86_TARGETS
-  if (__builtin_cpu_supports("avx2")) here.push_back({"avx2", avx2::roi_kernel, avx2::pool_kernel});
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+  const bool bmi = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  if (bmi && __builtin_cpu_supports("avx2")) here.push_back({"avx2", avx2::roi_kernel, avx2::pool_kernel});
+  if (bmi && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
     here.push_back({"avx512", avx512::roi_kernel, avx512::pool_kernel});
   }
 #endif

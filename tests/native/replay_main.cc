@@ -1,7 +1,7 @@
 // Stands in for libFuzzer where there is none: runs files, all files of directories, and then `-runs=N` inputs of
-// random bytes by `-seed=S`, which it takes as libFuzzer does. An input that ends the process is left in `crash-input`.
+// random bytes by `-seed=S`. An input that ends the process, in whatever way, is left in `-exact_artifact_path=PATH`,
+// as each is written there before it runs. The options are libFuzzer's.
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,22 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using Bytes = std::vector<uint8_t>;
 
-const Bytes* running = nullptr;
-
-extern "C" void keep_input(int) {
-  if (FILE* file = running ? std::fopen("crash-input", "wb") : nullptr) {
-    std::fwrite(running->data(), 1, running->size(), file);
-    std::fclose(file);
-    std::fputs("the input is in ./crash-input\n", stderr);
-  }
-}
-
-void run(const Bytes& bytes) {
-  running = &bytes;
-  // A block of its own, so that reads beyond it are seen.
-  const Bytes copy(bytes);
-  LLVMFuzzerTestOneInput(copy.data(), copy.size());
-  running = nullptr;
+void write(const fs::path& path, const Bytes& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (file.close(); file) return;
+  std::fprintf(stderr, "cannot write %s\n", path.c_str());
+  std::exit(2);
 }
 
 Bytes read(const fs::path& path) {
@@ -49,9 +39,12 @@ Bytes read(const fs::path& path) {
 
 }  // namespace
 
+// ThreadSanitizer asks for this. By itself it goes on after a race, and then no input is known to have it.
+extern "C" const char* __tsan_default_options() { return "halt_on_error=1"; }
+
 int main(int argc, char** argv) {
-  std::signal(SIGABRT, keep_input);
   std::vector<fs::path> files;
+  fs::path kept = "crash-input";
   uint64_t runs = 0, seed = 1;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -59,8 +52,12 @@ int main(int argc, char** argv) {
       runs = std::stoull(argument.substr(6));
     } else if (argument.rfind("-seed=", 0) == 0) {
       seed = std::stoull(argument.substr(6));
+    } else if (argument.rfind("-exact_artifact_path=", 0) == 0) {
+      kept = argument.substr(21);
     } else if (argument[0] == '-') {
-      std::fprintf(stderr, "unknown option %s, expected -runs=N, -seed=S, files and directories\n", argv[i]);
+      std::fprintf(stderr,
+                   "unknown option %s, expected -runs=N, -seed=S, -exact_artifact_path=PATH, files and directories\n",
+                   argv[i]);
       return 2;
     } else if (fs::is_directory(argument)) {
       for (const auto& entry : fs::directory_iterator(argument)) files.push_back(entry.path());
@@ -70,6 +67,13 @@ int main(int argc, char** argv) {
   }
   LLVMFuzzerInitialize(&argc, &argv);
   std::sort(files.begin(), files.end());
+  const auto run = [&](const Bytes& bytes) {
+    write(kept, bytes);
+    // A block of its own, so that reads beyond it are seen.
+    const Bytes copy(bytes);
+    LLVMFuzzerTestOneInput(copy.data(), copy.size());
+  };
+  std::fprintf(stderr, "an input that fails is left in %s\n", kept.c_str());
   for (const fs::path& file : files) run(read(file));
   std::mt19937_64 random(seed);
   for (uint64_t i = 0; i < runs; ++i) {
@@ -77,6 +81,7 @@ int main(int argc, char** argv) {
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     run(bytes);
   }
+  fs::remove(kept);
   std::printf("%zu files and %llu random inputs ran clean\n", files.size(), static_cast<unsigned long long>(runs));
   return 0;
 }
