@@ -47,10 +47,13 @@ def bad_inputs() -> str:
     def absent(bad: BadInput) -> str:
         return ", ".join(f"{door} [{notes.setdefault(why, len(notes) + 1)}]" for door, why in bad.not_through.items())
 
+    def words(bad: BadInput) -> str:
+        return f"`{bad.said}`" + (f"; unchecked `{bad.said_unchecked}`" if bad.said_unchecked != bad.said else "")
+
     parts = []
     for version in newest_versions():
         rows = [
-            [bad.what, bad.rule, bad.found.value, f"`{bad.said}`", absent(bad)]
+            [bad.what, bad.rule, bad.found.value, words(bad), absent(bad)]
             for bad in BAD_INPUTS
             if bad.operator == version.name
         ]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+from onnx import AttributeProto, helper, numpy_helper
 
 Array = npt.NDArray[Any]
 LARGEST = 2**31 - 1
@@ -63,6 +64,8 @@ class BadInput:
     found: Found
     said: str
     """The whole message."""
+    said_unchecked: str
+    """The same, from the native library without the check, which may know less of what is wrong."""
     inputs: Mapping[str, Array]
     attributes: Mapping[str, Any]
     opset: int
@@ -102,6 +105,7 @@ class Good:
         attributes: Mapping[str, Any] | None = None,
         with_index: bool = False,
         not_through: Mapping[Door, str] | None = None,
+        unchecked: str | None = None,
     ) -> BadInput:
         """The node with some inputs and attributes changed, or left out where they are None.
 
@@ -109,12 +113,14 @@ class Good:
         """
         changed = {**self.inputs, **(inputs or {})}
         settings = {**self.attributes, **(attributes or {})}
+        said = f"{self.operator}{words}" if words.startswith("-") else f"{self.operator}: {words}"
         return BadInput(
             operator=self.operator,
             what=what,
             rule=rule,
             found=found or (Found.RUN if inputs else Found.MADE),
-            said=f"{self.operator}{words}" if words.startswith("-") else f"{self.operator}: {words}",
+            said=said,
+            said_unchecked=said if unchecked is None else f"{self.operator}: {unchecked}",
             inputs={name: array for name, array in changed.items() if array is not None},
             attributes={name: value for name, value in settings.items() if value is not None},
             opset=self.opset if opset is None else opset,
@@ -127,6 +133,28 @@ class Good:
         words = f"attribute {name} is {kind}, expected {expected}"
         no_function = {"functions": PYTHON_TYPES}
         return self.bad(f"{name} of type {kind}", rule, words, attributes={name: value}, not_through=no_function)
+
+    def untold(self, name: str, value: AttributeProto, expected: str, rule: str) -> BadInput:
+        """An attribute of a type of which ONNX Runtime tells the native library only that it is another."""
+        kind = AttributeProto.AttributeType.Name(value.type)
+        return self.bad(
+            f"{name} of type {kind}{'' if has_values(value) else ', empty'}",
+            rule,
+            f"attribute {name} is {kind}, expected {expected}",
+            attributes={name: value},
+            not_through={"functions": PYTHON_TYPES},
+            unchecked=f"attribute {name} is empty or of another type, expected {expected}",
+        )
+
+    def empty(self, name: str, rule: str, words: str) -> BadInput:
+        """A list of integers that has none."""
+        return self.bad(
+            f"{name} []",
+            rule,
+            f"{name} is [], {words}",
+            attributes={name: []},
+            unchecked=f"attribute {name} is empty or of another type, expected INTS",
+        )
 
     def of_type(self, what: str, rule: str, words: str, **changes: Any) -> BadInput:
         """Inputs of element types that the version does not have."""
@@ -180,6 +208,17 @@ class Good:
                 "functions": PYTHON_TYPES,
             },
         )
+
+
+def attribute(name: str, kind: str) -> AttributeProto:
+    """Of a type that no number, list of numbers or text has; a list of numbers is empty."""
+    tensor = numpy_helper.from_array(np.array(2, np.float32))
+    values = {"TENSOR": tensor, "TENSORS": [tensor], "STRINGS": ["2"], "GRAPH": helper.make_graph([], "empty", [], [])}
+    return helper.make_attribute(name, values.get(kind, []), attr_type=AttributeProto.AttributeType.Value(kind))
+
+
+def has_values(attribute: AttributeProto) -> bool:
+    return attribute.type not in (AttributeProto.FLOATS, AttributeProto.INTS)
 
 
 X = np.zeros((2, 1, 4, 4), np.float32)
@@ -244,7 +283,8 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> 
         listed = ",".join(map(str, sides))
         words = f"{size} is [{listed}], expected two integers from 1 to {LARGEST}"
         yield good.bad(f"{size} [{listed}]", "M3", words, attributes={size: sides})
-    for scale in ("0", "-0", "-0.0625", "nan", "inf", "-inf"):
+    yield good.empty(size, "M3", f"expected two integers from 1 to {LARGEST}")
+    for scale in ("0", "-0", "-0.0625", "-1e-45", "-3.4028235e+38", "nan", "inf", "-inf"):
         words = f"spatial_scale is {scale}, expected a finite number greater than 0"
         yield good.bad(f"spatial_scale {scale}", "M3", words, attributes={"spatial_scale": float(scale)})
 
@@ -252,6 +292,10 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> 
         yield good.mistyped("spatial_scale", value, kind, "FLOAT", "M3")
     for value, kind in ((7, "INT"), ([7.0, 7.0], "FLOATS"), ("7", "STRING")):
         yield good.mistyped(size, value, kind, "INTS", "M3")
+    for kind in ("TENSOR", "TENSORS", "STRINGS", "GRAPH", "FLOATS", "INTS"):
+        yield good.untold("spatial_scale", attribute("spatial_scale", kind), "FLOAT", "M3")
+    for kind in ("TENSOR", "STRINGS", "FLOATS"):
+        yield good.untold(size, attribute(size, kind), "INTS", "M3")
     yield good.another_attribute("pooled_sizes", [2, 3], "M3", f"{size} or spatial_scale")
     yield good.without(size, "M3")
     yield good.counted("X", 1, "2")
@@ -340,6 +384,20 @@ def max_pooling_rows() -> Iterator[BadInput]:
         words = f"{name} is [{listed}], expected 2 {padding} [3,3]"
         attributes = {"window_size": [3, 3], name: values}
         yield good.bad(f"{name} [{listed}]", "P2", words, attributes=attributes)
+    yield good.empty("window_size", "P2", f"expected 2 or 3 {sides}")
+    yield good.empty("strides", "P2", f"expected 2 {sides}")
+    yield good.empty("end_padding", "P2", f"expected 2 {padding} [1,1]")
+    yield good.bad(
+        "an empty output of a side beyond 63 bits",
+        "P3",
+        f"Y would have shape [0,1,{2**63 + 2**31 - 3},1], expected fewer than 2^63 bytes",
+        inputs={"X": np.zeros((0, 1, 2**63 - 1, 1), np.int8)},
+        attributes={
+            "window_size": [LARGEST, 1],
+            "start_padding": [LARGEST - 1, 0],
+            "end_padding": [LARGEST - 1, 0],
+        },
+    )
     words = 'index_element_type is "i64", expected "u32" or "u64"'
     attributes = {"index_element_type": "i64"}
     yield good.bad("indices of type i64", "P5", words, attributes=attributes, with_index=True, not_through=NUMPY_TYPE)
@@ -353,6 +411,9 @@ def max_pooling_rows() -> Iterator[BadInput]:
     yield good.mistyped("window_size", 3, "INT", "INTS", "P2")
     yield good.mistyped("strides", [1.0, 1.0], "FLOATS", "INTS", "P2")
     yield good.mistyped("index_element_type", 2, "INT", "STRING", "P5")
+    for name in ("window_size", "strides", "start_padding", "end_padding"):
+        yield good.untold(name, attribute(name, "TENSOR"), "INTS", "P2")
+    yield good.untold("index_element_type", attribute("index_element_type", "STRINGS"), "STRING", "P5")
     names = "end_padding, index_element_type, start_padding, strides or window_size"
     yield good.another_attribute("dilations", [1, 1], "P2", names)
     yield good.without("window_size", "P2")
@@ -424,15 +485,22 @@ def adaptive_rows() -> Iterator[BadInput]:
     yield good.bad("indices of 2^63 bytes", "A3", words, inputs=half, with_index=True)
 
     expected = 'expected "i64" or "i32"'
-    for spelling in ("u32", "int64", ""):
-        words = f'index_element_type is "{spelling}", {expected}'
+    for spelling, text in (
+        ("u32", "u32"),
+        ("int64", "int64"),
+        ("", ""),
+        ("i32\0", "i32\\x00"),
+        ("i32\n\x1b[31m", "i32\\x0a\\x1b[31m"),
+        ("ı32", "\\xc4\\xb132"),
+        (b"\xff32", "\\xff32"),
+    ):
         yield good.bad(
-            f'indices of type "{spelling}"',
+            f'indices of type "{text}"',
             "A3",
-            words,
+            f'index_element_type is "{text}", {expected}',
             attributes={"index_element_type": spelling},
             with_index=True,
-            not_through=NUMPY_TYPE,
+            not_through=NUMPY_TYPE if text != "\\xff32" else {**NUMPY_TYPE, "reference": OWN_WORDS},
         )
     words = (
         "X has shape [1,1,65536,32769], expected at most 2147483648 cells in a channel, as many as i32 indices number"
@@ -447,6 +515,7 @@ def adaptive_rows() -> Iterator[BadInput]:
         not_through=GIGABYTES,
     )
     yield good.mistyped("index_element_type", 7, "INT", "STRING", "A3")
+    yield good.untold("index_element_type", attribute("index_element_type", "TENSOR"), "STRING", "A3")
     yield good.another_attribute("output_size", [2, 2], "A3", "index_element_type")
     yield good.counted("X", 1, "2")
     yield good.too_old(8)

@@ -39,18 +39,26 @@ def version_of(name: str, opset: int) -> OperatorVersion:
 def model(
     name: str, opset: int, feeds: Mapping[str, Array], *, with_index: bool = False, **attributes: Any
 ) -> onnx.ModelProto:
-    """One node, named `pool`, for the feeds' types. Shapes are left open, so that wrong ones reach the operator."""
+    """One node, named `pool`, for the feeds' types. Shapes are left open, so that wrong ones reach the operator.
+
+    An attribute may be an AttributeProto, where its type is none of a Python value's. An empty list is of integers.
+    """
     version = resolve(DOMAINS[name], name, opset) or versions_of(DOMAINS[name], name)[0]  # an opset may be too old
     inputs = [helper.make_tensor_value_info(key, data_type_of(array), None) for key, array in feeds.items()]
     outputs = [helper.make_tensor_value_info("Y", inputs[0].type.tensor_type.elem_type, None)]
     if with_index:
         index = SPELLINGS.get(attributes.get("index_element_type", ""), version.index_types[0])
         outputs.append(helper.make_tensor_value_info("Indices", TensorProto.DataType.Value(index.upper()), None))
-    node = helper.make_node(
-        name, list(feeds), [value.name for value in outputs], name="pool", domain=version.domain, **attributes
-    )
+    node = helper.make_node(name, list(feeds), [value.name for value in outputs], name="pool", domain=version.domain)
+    node.attribute.extend(attribute_of(key, value) for key, value in attributes.items())
     graph = helper.make_graph([node], "one_node", inputs, outputs)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid(version.domain, opset)], ir_version=10)
+
+
+def attribute_of(name: str, value: Any) -> onnx.AttributeProto:
+    if isinstance(value, onnx.AttributeProto):
+        return value
+    return helper.make_attribute(name, value, attr_type=None if value != [] else onnx.AttributeProto.INTS)
 
 
 def native(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:

@@ -89,11 +89,17 @@ bool Attributes::succeeded(OrtStatus* status) const {
   return false;
 }
 
-void Attributes::refuse_other_types(const char* name, const char* expected) const {
+int64_t Attributes::count(const char* name) const {
+  size_t size = 0;
+  const bool found = succeeded(ort::KernelInfoGetInt64s::of(api_)(info_, name, nullptr, &size));
+  return found ? static_cast<int64_t>(size) : -1;
+}
+
+void Attributes::refuse_type(const char* name, const char* expected) const {
   float f;
   int64_t i;
   size_t size = 0;
-  const char* found = nullptr;
+  const char* found = "empty or of another type";  // such as TENSOR: the runtime has nothing that would tell
   if (succeeded(ort::KernelInfoGetFloat::of(api_)(info_, name, &f))) {
     found = "FLOAT";
   } else if (succeeded(ort::KernelInfoGetInt64::of(api_)(info_, name, &i))) {
@@ -102,40 +108,33 @@ void Attributes::refuse_other_types(const char* name, const char* expected) cons
     found = "STRING";
   } else if (size = 0, succeeded(ort::KernelInfoGetFloats::of(api_)(info_, name, nullptr, &size)) && size) {
     found = "FLOATS";
-  } else if (size = 0, succeeded(ort::KernelInfoGetInt64s::of(api_)(info_, name, nullptr, &size)) && size) {
+  } else if (count(name) > 0) {
     found = "INTS";
   }
-  if (found) {
-    throw Error(std::string(op_) + ": attribute " + name + " is " + found + ", expected " + expected);
-  }
+  throw Error(std::string(op_) + ": attribute " + name + " is " + found + ", expected " + expected);
 }
 
 float Attributes::get(const char* name, float missing) const {
   float value = missing;
   if (succeeded(ort::KernelInfoGetFloat::of(api_)(info_, name, &value))) return value;
-  refuse_other_types(name, "FLOAT");
+  if (count(name) >= 0) refuse_type(name, "FLOAT");
   return missing;
 }
 
 std::vector<int64_t> Attributes::get(const char* name, const std::vector<int64_t>& missing) const {
-  size_t size = 0;
-  const bool found = succeeded(ort::KernelInfoGetInt64s::of(api_)(info_, name, nullptr, &size));
-  if (!size) {
-    refuse_other_types(name, "INTS");  // they answer with size 0, as an empty list does
-    return found ? std::vector<int64_t>{} : missing;
-  }
-  std::vector<int64_t> values(size);
-  check(api_, ort::KernelInfoGetInt64s::of(api_)(info_, name, values.data(), &size));
+  const int64_t size = count(name);
+  if (size < 0) return missing;
+  if (size == 0) refuse_type(name, "INTS");
+  std::vector<int64_t> values(static_cast<size_t>(size));
+  size_t room = values.size();
+  check(api_, ort::KernelInfoGetInt64s::of(api_)(info_, name, values.data(), &room));
   return values;
 }
 
 std::vector<int64_t> Attributes::required(const char* name) const {
-  size_t size = 0;
-  if (!succeeded(ort::KernelInfoGetInt64s::of(api_)(info_, name, nullptr, &size))) {
-    refuse_other_types(name, "INTS");
-    throw Error(std::string(op_) + ": the required attribute " + name + " is missing");
-  }
-  return get(name, std::vector<int64_t>{});
+  std::vector<int64_t> values = get(name, std::vector<int64_t>{});
+  if (values.empty()) throw Error(std::string(op_) + ": the required attribute " + name + " is missing");
+  return values;
 }
 
 std::string Attributes::get(const char* name, const std::string& missing) const {
@@ -146,7 +145,7 @@ std::string Attributes::get(const char* name, const std::string& missing) const 
     value.resize(size - 1);
     return value;
   }
-  refuse_other_types(name, "STRING");
+  if (count(name) >= 0) refuse_type(name, "STRING");
   return missing;
 }
 
@@ -217,14 +216,15 @@ void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, const voi
   threads_.saw(static_cast<int64_t>(workers), shared.worked, cycles);
 }
 
+void refuse_bytes(const char* op, const char* output, const std::string& shape) {
+  throw Error(std::string(op) + ": " + output + " would have shape " + shape + ", expected fewer than 2^63 bytes");
+}
+
 int64_t output_bytes(const char* op, const char* output, const Shape& shape, ElementType type) {
   Shape sides;
   for (int64_t dim : shape) sides.push_back(std::max<int64_t>(dim, 1));
   const int64_t cells = checked_cells(sides), size = static_cast<int64_t>(element_size(type));
-  if (cells < 0 || cells > std::numeric_limits<int64_t>::max() / size) {
-    throw Error(std::string(op) + ": " + output + " would have shape " + text(shape) +
-                ", expected fewer than 2^63 bytes");
-  }
+  if (cells < 0 || cells > std::numeric_limits<int64_t>::max() / size) refuse_bytes(op, output, text(shape));
   return checked_cells(shape) * size;
 }
 
@@ -349,9 +349,14 @@ CustomOp::CustomOp(const OrtApi* api, const Operator& op, Variant variant)
     return guarded(handle->api, [&] { handle->kernel->compute(Run(handle->api, context, handle->threads)); });
   };
   KernelDestroy = [](void* kernel) { delete static_cast<KernelHandle*>(kernel); };
-  InferOutputShapeFn = [](const OrtCustomOp* op, OrtShapeInferContext* context) {
+  InferOutputShapeFn = [](const OrtCustomOp* op, OrtShapeInferContext* context) -> OrtStatus* {
+    // What cannot be inferred is no error. The runtime would neither look at a status nor free it.
     const CustomOp& o = self(op);
-    return guarded(o.api_, [&] { o.operator_.infer(o.variant_, Inference(o.api_, context)); });
+    try {
+      o.operator_.infer(o.variant_, Inference(o.api_, context));
+    } catch (...) {
+    }
+    return nullptr;
   };
 }
 

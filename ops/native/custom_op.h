@@ -42,7 +42,8 @@ struct Tensor {
 };
 
 // A node's attributes while its kernel is made. A missing attribute gives the default; one of another type throws
-// Error, as the runtime does not hold a custom operator's attributes to any schema. An empty list is a list.
+// Error, as the runtime does not hold a custom operator's attributes to any schema. So does an empty list, which the
+// runtime does not tell from other types: no operator here wants one.
 class Attributes {
  public:
   Attributes(const OrtApi* api, const OrtKernelInfo* info, const char* op) : api_(api), info_(info), op_(op) {}
@@ -56,7 +57,9 @@ class Attributes {
 
  private:
   bool succeeded(OrtStatus* status) const;
-  void refuse_other_types(const char* name, const char* expected) const;
+  // The number of integers that the attribute has: 0 where it is of another type, -1 where there is none.
+  int64_t count(const char* name) const;
+  [[noreturn]] void refuse_type(const char* name, const char* expected) const;
   const OrtApi* api_;
   const OrtKernelInfo* info_;
   const char* op_;
@@ -91,6 +94,9 @@ class Run {
   OrtKernelContext* context_;
   Threads& threads_;
 };
+
+// Throws Error for an output of this shape, which is too large.
+[[noreturn]] void refuse_bytes(const char* op, const char* output, const std::string& shape);
 
 // The bytes of an output of `op`. Throws Error where they leave 63 bits, those of an empty one as if it had a cell in
 // every direction: no array can have such sides.

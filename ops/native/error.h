@@ -28,10 +28,26 @@ class Error : public std::runtime_error {
 
 using Shape = std::vector<int64_t>;
 
-inline std::string text(const Shape& shape) {
+// Of signed or unsigned integers.
+template <class Integer>
+std::string text(const std::vector<Integer>& shape) {
   std::string out = "[";
   for (size_t i = 0; i < shape.size(); ++i) out += (i ? "," : "") + std::to_string(shape[i]);
   return out + "]";
+}
+
+// Text out of a model, which need be neither UTF-8 nor free of NUL: what is not printable ASCII as \xff, byte by byte.
+inline std::string escaped(const std::string& bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const unsigned char byte : bytes) {
+    if (byte >= 0x20 && byte < 0x7f) {
+      out += static_cast<char>(byte);
+    } else {
+      out += {'\\', 'x', kDigits[byte / 16], kDigits[byte % 16]};
+    }
+  }
+  return out;
 }
 
 // The fewest digits that read back as the same value. Streams in the classic locale, because printf and strtod follow
@@ -49,8 +65,11 @@ std::string text(Float value) {
     out = print.str();
     std::istringstream read(out);
     read.imbue(std::locale::classic());
+    // libc++ reads a subnormal number, and yet says that it failed. Of a number beyond the largest libstdc++ says so,
+    // and gives the largest.
     Float back = 0;
-    if (read >> back && back == value) break;
+    read >> back;
+    if (back == value && (read || std::fabs(value) < 1)) break;
   }
   return out;
 }

@@ -10,14 +10,15 @@ namespace {
 constexpr const char* kName = "MaxPooling1";
 constexpr const char* kAxes[] = {"D", "H", "W"};
 constexpr int64_t kMostUint32 = int64_t{1} << 32;
+constexpr uint64_t kMostWindows = std::numeric_limits<int64_t>::max();
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(std::string(kName) + ": " + what); }
 
-// P3: the padded size less the window is at most 2^63 + 2^32, and it is not negative.
-int64_t window_count(int64_t size, int64_t start_padding, int64_t end_padding, int64_t window, int64_t stride) {
+// P3. The padded size less the window is not negative, and may be beyond 2^63 where a tensor is empty, as then may the
+// count be.
+uint64_t window_count(int64_t size, int64_t start_padding, int64_t end_padding, int64_t window, int64_t stride) {
   const uint64_t room = static_cast<uint64_t>(size) + static_cast<uint64_t>(start_padding + end_padding - window);
-  const uint64_t count = room / static_cast<uint64_t>(stride) + 1;
-  return static_cast<int64_t>(std::min<uint64_t>(count, std::numeric_limits<int64_t>::max()));
+  return room / static_cast<uint64_t>(stride) + 1;
 }
 
 class MaxPooling1 : public Kernel {
@@ -46,6 +47,7 @@ class MaxPooling1 : public Kernel {
              (axes == 2 ? "4 dimensions (N, C, H, W)" : "5 dimensions (N, C, D, H, W)"));
     }
     std::vector<AxisPlan> plans;
+    std::vector<uint64_t> y(x.shape.begin(), x.shape.begin() + 2);
     for (size_t i = 0; i < axes; ++i) {
       const int64_t size = x.shape[2 + i];
       const int64_t least = std::max<int64_t>(1, window_[i] - start_padding_[i] - end_padding_[i]);
@@ -54,8 +56,8 @@ class MaxPooling1 : public Kernel {
                std::to_string(least) + ", as window_size is " + text(window_) + ", start_padding " +
                text(start_padding_) + " and end_padding " + text(end_padding_));
       }
-      plans.push_back({size, window_count(size, start_padding_[i], end_padding_[i], window_[i], strides_[i]), false,
-                       -start_padding_[i], strides_[i], window_[i]});
+      y.push_back(window_count(size, start_padding_[i], end_padding_[i], window_[i], strides_[i]));
+      plans.push_back({size, static_cast<int64_t>(y.back()), false, -start_padding_[i], strides_[i], window_[i]});
     }
     if (has_indices_ && index_type_ == ElementType::uint32_) {
       const int64_t cells = checked_cells(x.shape);
@@ -64,6 +66,7 @@ class MaxPooling1 : public Kernel {
                " cells, as many as u32 indices number");
       }
     }
+    if (*std::max_element(y.begin(), y.end()) > kMostWindows) refuse_bytes(kName, "Y", text(y));
     const int64_t plane = checked_cells(Shape(x.shape.begin() + 2, x.shape.end()));
     pool_windows(run, kName, type_, x, plans, {has_indices_, index_type_, plane});
   }
@@ -112,7 +115,8 @@ void infer(const Variant& variant, const Inference& node) {
                       end[i] >= 0 && std::max(start[i], end[i]) < window[i];
     if (good && strides[i] == 1 && start[i] + end[i] + 1 == window[i]) continue;  // as in X, a symbol too
     const bool known = good && dim.size >= std::max<int64_t>(1, window[i] - start[i] - end[i]);
-    dim = known ? Dim{window_count(dim.size, start[i], end[i], window[i], strides[i]), ""} : Inference::unknown();
+    const uint64_t count = known ? window_count(dim.size, start[i], end[i], window[i], strides[i]) : 0;
+    dim = known && count <= kMostWindows ? Dim{static_cast<int64_t>(count), ""} : Inference::unknown();
   }
   infer_windows(variant, node, dims, "u32");
 }

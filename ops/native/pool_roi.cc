@@ -92,9 +92,10 @@ class RoiPool {
   V* row_of(const Table& table, int64_t y) const { return table.rows + (y & table.mask) * job_.width; }
 
   // Lines whose maximum is wanted, each with a vector per column: the last, and `before` of them, of which the n-th is
-  // row `start + n * step` of a table.
+  // row `start + n * step` of a table. They begin with column `origin`, which is 0 in tables.
   struct Lines {
     const V* last;
+    int64_t origin;
     int64_t before;
     Table table;
     int64_t start, step;
@@ -121,12 +122,12 @@ class RoiPool {
     }
     const Lines lines = lines_of(rows, span);
     if (lines.before == 0) {
-      pool_columns(columns, bin, [&](int64_t x) { return lines.last[x]; });
+      pool_columns(columns, lines.origin, bin, [&](int64_t x) { return lines.last[x]; });
     } else if (lines.before == 1) {
       const V* first = line(lines, 0);
-      pool_columns(columns, bin, [&](int64_t x) { return max(first[x], lines.last[x]); });
+      pool_columns(columns, 0, bin, [&](int64_t x) { return max(first[x], lines.last[x]); });
     } else {
-      pool_columns(columns, bin, [&](int64_t x) {
+      pool_columns(columns, 0, bin, [&](int64_t x) {
         V best = lines.last[x];
         for (int64_t n = 0; n < lines.before; ++n) best = max(best, line(lines, n)[x]);
         return best;
@@ -136,11 +137,11 @@ class RoiPool {
 
   V empty() const { return V{} - order_.offset; }  // the key of 0 (M9)
 
-  // `at(x)` is the maximum over the bins' rows in column x.
+  // `at(x)` is the maximum over the bins' rows in column `origin + x`.
   template <class At>
-  void pool_columns(const Window* columns, V* bin, At at) {
+  void pool_columns(const Window* columns, int64_t origin, V* bin, At at) {
     for (int64_t j = 0; j < job_.bins_x; ++j) {
-      const int64_t start = columns[j].start, end = columns[j].end, width = end - start;
+      const int64_t start = columns[j].start - origin, end = columns[j].end - origin, width = end - start;
       if (width <= 0) {
         bin[j] = empty();
       } else if (width < 4) {
@@ -196,7 +197,7 @@ class RoiPool {
     for (int64_t i = 0; i < count; i += kLanes) {
       V square[kLanes];
       for (int c = 0; c < kLanes; ++c) {
-        prefetch(from + c * area_ + i, -job_.width);  // tables are filled upwards
+        prefetch(from, c * area_ + i - job_.width);  // tables are filled upwards
         square[c] = order_.to_key(c < channels_ ? row(from + c * area_ + i) : V{});
       }
       transpose<Key, kLanes>(square);
@@ -236,7 +237,7 @@ class RoiPool {
     int k = 0;
     while (k < job_.levels && (int64_t{2} << k) <= rows.end - rows.start) ++k;
     const int64_t step = int64_t{1} << k;
-    return {row_of(tables_[k], rows.end - step), (rows.end - rows.start - 1) >> k, tables_[k], rows.start, step};
+    return {row_of(tables_[k], rows.end - step), 0, (rows.end - rows.start - 1) >> k, tables_[k], rows.start, step};
   }
 
   // One line for all the rows, from the map itself: maxima over rows first, as fewer squares are then left to
@@ -248,7 +249,7 @@ class RoiPool {
       transpose<Key, kLanes>(square);
       for (int i = 0; i < kLanes; ++i) line_[x - columns.start + i] = square[i];
     }
-    return {line_ - columns.start, 0, {}, 0, 0};
+    return {line_, columns.start, 0, {}, 0, 0};
   }
 
   V max_of_rows(const Key* column, Window rows) const {

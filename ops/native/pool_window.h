@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "element_type.h"
-#include "windows.h"
+#include "window.h"
 
 namespace onnx_maxpool {
 

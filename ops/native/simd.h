@@ -1,5 +1,6 @@
-// Vectors of integer keys, for the kernels alone. Included once per target: everything is in the target's namespace,
-// and nothing of the standard library is used, so no code compiled for one target can be linked into another.
+// Vectors of integer keys, for the kernels alone. Included once per target: all that kernels call is in the target's
+// namespace, internal to its file or the compiler's own, and of the standard library they include the names of types
+// alone. So no code compiled for one target can be linked into another.
 #pragma once
 
 #include <stddef.h>

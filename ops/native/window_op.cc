@@ -97,7 +97,7 @@ ElementType index_type(const char* op, const Variant& variant, const Attributes&
                        const char* second) {
   const std::string name = attributes.get(kIndexAttribute, std::string(first));
   const auto refuse = [&](const std::string& expected) {
-    throw Error(std::string(op) + ": " + kIndexAttribute + " is \"" + name + "\", expected " + expected);
+    throw Error(std::string(op) + ": " + kIndexAttribute + " is \"" + escaped(name) + "\", expected " + expected);
   };
   if (name != first && name != second) refuse("\"" + std::string(first) + "\" or \"" + second + "\"");
   if (name != first && !variant.infers_optional_outputs && attributes.has_output(1)) {

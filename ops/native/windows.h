@@ -5,13 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "window.h"
+
 namespace onnx_maxpool {
-
-struct Window {
-  int64_t start, end;
-};
-
-enum class BinEdges { exact, float32 };
 
 // Rounded ROI edges are held within ±2^30 (M11), and a count of windows is below 2^31, so that no sum or product of
 // this file leaves 64 bits.

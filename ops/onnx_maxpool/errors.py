@@ -28,8 +28,9 @@ def number(value: SupportsFloat, dtype: np.dtype[np.generic]) -> str:
     exact = kind(value)
     for digits in range(1, 17):
         text = f"{float(exact):.{digits}g}"
-        if kind(text) == exact:
-            return text
+        with np.errstate(over="ignore"):  # few digits of the largest number may be beyond it
+            if kind(text) == exact:
+                return text
     return f"{float(exact):.17g}"
 
 
@@ -49,6 +50,13 @@ def listing(words: Iterable[str]) -> str:
     """`a, b or c`."""
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def escaped(text: str) -> str:
+    """`text` with each byte of its UTF-8 that is not printable ASCII in hexadecimal: as the native library says it."""
+    return "".join(
+        chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02x}" for byte in text.encode(errors="backslashreplace")
+    )
 
 
 def printable(text: str) -> str:

@@ -10,6 +10,7 @@ namespace {
 
 constexpr long double kNan = std::numeric_limits<long double>::quiet_NaN();
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
+static_assert(std::numeric_limits<long double>::digits >= 64, "a long double holds every element type's numbers");
 constexpr int64_t kMostCount = (int64_t{1} << 31) - 1;
 
 template <class T>
@@ -78,7 +79,7 @@ long double bytes_of_sides(Shape shape, size_t size) {
   return product(shape) * static_cast<long double>(size);
 }
 
-// Attributes as the rules have them. A node that gives one as another type is refused.
+// Attributes as the rules have them. A node that gives one as another type is refused, or as an empty list.
 class AttributeReader {
  public:
   explicit AttributeReader(const stand_in::Node& node) : node_(node) {}
@@ -87,12 +88,10 @@ class AttributeReader {
   T get(const char* name, const T& missing) {
     const auto found = node_.attributes.find(name);
     if (found == node_.attributes.end()) return missing;
-    if (const T* value = std::get_if<T>(&found->second)) return *value;
-    // An empty list has no type: as floats it reads as integers, too.
-    const auto* floats = std::get_if<std::vector<float>>(&found->second);
-    const auto* ints = std::get_if<Shape>(&found->second);
-    const bool empty_list = (floats && floats->empty()) || (ints && ints->empty());
-    if (empty_list) return std::is_same_v<T, Shape> ? T{} : missing;
+    const T* value = std::get_if<T>(&found->second);
+    bool is_empty = false;
+    if constexpr (std::is_same_v<T, Shape>) is_empty = value && value->empty();
+    if (value && !is_empty) return *value;
     if (refusal.empty()) refusal = std::string("attribute ") + name + " is ";
     return missing;
   }
@@ -270,6 +269,7 @@ Expected max_pooling1(const stand_in::Node& node, const Inputs& inputs, bool inf
   const OrtValue& x = *inputs[0];
   if (x.shape.size() != axes + 2) return {"X has shape "};
   Pooling pooling{{}, {}, true};
+  std::vector<uint64_t> sides(x.shape.begin(), x.shape.begin() + 2);  // of Y; a window's count may need all 64 bits
   for (size_t i = 0; i < axes; ++i) {
     const int64_t size = x.shape[2 + i];
     // Sizes of empty tensors may be anything: their sum with the padding may need more than 63 bits.
@@ -277,12 +277,15 @@ Expected max_pooling1(const stand_in::Node& node, const Inputs& inputs, bool inf
                              static_cast<long double>(end[i]) - static_cast<long double>(window[i]);
     if (size < 1 || room < 0) return {"X has shape "};
     const long double count = std::floor(room / static_cast<long double>(strides[i])) + 1;
-    const bool fits = count < 0x1p63l;
-    add_axis(pooling, fits ? static_cast<int64_t>(count) : std::numeric_limits<int64_t>::max(), count <= most_work,
+    sides.push_back(static_cast<uint64_t>(count));
+    add_axis(pooling, static_cast<int64_t>(sides.back()), count <= most_work,
              [&](int64_t w) { return sliding_window(w, strides[i], start[i], window[i], size); });
   }
   if (wants(node, 1) && index_bytes == 4 && !has_no_cells(x.shape) && product(x.shape) > 0x1p32l) {
     return {"X has shape "};
+  }
+  if (*std::max_element(sides.begin(), sides.end()) >= uint64_t{1} << 63) {
+    return {"Y would have shape " + onnx_maxpool::text(sides) + ", expected fewer than 2^63 bytes"};
   }
   return pool(node, x, pooling, index_bytes);
 }

@@ -1,5 +1,5 @@
-// The operators cell by cell, from the rules alone: what the library's outputs and refusals are held to. Shares no code
-// with the kernels or their plans.
+// The operators cell by cell, from the rules alone: what the library's outputs and refusals are held to. Shares types
+// with the kernels and their plans, and no code.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stand_in_runtime.h"
-#include "windows.h"
+#include "window.h"
 
 namespace naive {
 

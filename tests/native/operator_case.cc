@@ -90,7 +90,7 @@ size_t some_rank(ByteSource& source, size_t right) {
 
 void put(Node& node, ByteSource& source, const char* name, stand_in::Attribute value) {
   if (source.one_in(64)) {  // of another type, or left out
-    const int64_t kind = source.below(7);
+    const int64_t kind = source.below(8);
     if (kind == 0) return;
     if (kind == 1) value = source.raw<int64_t>();
     if (kind == 2) value = source.raw<float>();
@@ -98,6 +98,7 @@ void put(Node& node, ByteSource& source, const char* name, stand_in::Attribute v
     if (kind == 4) value = Shape{};
     if (kind == 5) value = std::vector<float>{};
     if (kind == 6) value = std::vector<float>{1, 2};
+    if (kind == 7) value = stand_in::OtherType{};
   }
   node.attributes[name] = std::move(value);
 }
@@ -349,6 +350,7 @@ std::string described(const OperatorCase& c) {
     if (const auto* s = std::get_if<std::string>(&value)) out << '"' << *s << "\" (STRING)";
     if (const auto* i = std::get_if<Shape>(&value)) describe_values(out, *i);
     if (const auto* f = std::get_if<std::vector<float>>(&value)) describe_values(out, *f), out << " (FLOATS)";
+    if (std::holds_alternative<stand_in::OtherType>(value)) out << "of another type";
     out << "\n";
   }
   out << "  bin_edges = " << (c.bin_edges == BinEdges::exact ? "exact" : "float32") << ", threads = " << c.node.threads

@@ -46,7 +46,9 @@ class Block {
   std::unique_ptr<char, Free> memory_;
 };
 
-using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>>;
+// Of a type such as TENSOR or STRINGS: the runtime's slots tell that it is there, and no more.
+struct OtherType {};
+using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, OtherType>;
 using Attributes = std::map<std::string, Attribute>;
 
 // A dimension as the graph knows it: -1 and perhaps a symbol where the size is not known.

@@ -1,5 +1,6 @@
 // The library against the stand-in runtime: what fuzzing does not reach by chance. Registration, each operator's
-// signature, failures of every call and of every allocation, large outputs, and threads.
+// signature, extremes, the words about attributes, failures of every call and of every allocation, large outputs, and
+// threads.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -222,6 +223,64 @@ void takes_extremes() {
       }
     }
   }
+  // As many windows as 63 bits number, and more.
+  for (ElementType type : {ElementType::int8_, ElementType::uint8_}) {
+    for (int64_t window : {int64_t{1}, int64_t{2}, kMost}) {
+      constexpr int64_t size = std::numeric_limits<int64_t>::max();
+      for (const Shape& x : std::vector<Shape>{{0, 1, size, 1}, {0, 1, 1, size}, {1, 0, 1, size}}) {
+        const Shape paddings = {x[2] == 1 ? 0 : window - 1, x[3] == 1 ? 0 : window - 1};
+        OperatorCase c =
+            max_pooling1(type, x, {x[2] == 1 ? 1 : window, x[3] == 1 ? 1 : window}, {1, 1}, paddings, paddings);
+        c.node.outputs = {"Y"};
+        c.node.before_the_run = {{0, {{x[0], ""}, {x[1], ""}, {x[2], ""}, {x[3], ""}}}};
+        check(c);
+      }
+    }
+  }
+}
+
+// The status with which a kernel is not made, by name and value of an attribute.
+void refuses_attributes() {
+  const auto says = [](OperatorCase c, const char* name, const stand_in::Attribute& value, const std::string& words) {
+    c.node.attributes[name] = value;
+    const auto inputs = c.input_values();
+    const OrtCustomOp& op = *stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
+    const stand_in::Outcome outcome = stand_in::run(op, c.node, inputs, c.version).created;
+    require(outcome.code == 2 && outcome.message == c.node.op + ": " + words, outcome.message);
+  };
+  const auto roi = [] { return max_roi_pool(ElementType::float_, {1, 1, 3, 3}, {0, 0, 0, 2, 2}, {2, 2}); };
+  const auto window = [] { return max_pooling1(ElementType::float_, {1, 1, 3, 3}, {2, 2}, {1, 1}, {0, 0}, {0, 0}); };
+  const Shape ints = {1, 2}, no_ints;
+  const std::vector<float> floats = {1}, no_floats;
+  for (const auto& [value, type] : std::vector<std::pair<stand_in::Attribute, std::string>>{
+           {1.0f, "FLOAT"},
+           {int64_t{2}, "INT"},
+           {std::string("u32"), "STRING"},
+           {floats, "FLOATS"},
+           {ints, "INTS"},
+           {no_floats, "empty or of another type"},
+           {no_ints, "empty or of another type"},
+           {stand_in::OtherType{}, "empty or of another type"},
+       }) {
+    const auto words = [type = type](const std::string& name, const std::string& expected) {
+      return "attribute " + name + " is " + type + ", expected " + expected;
+    };
+    if (type != "FLOAT") says(roi(), "spatial_scale", value, words("spatial_scale", "FLOAT"));
+    if (type != "INTS") says(roi(), "pooled_shape", value, words("pooled_shape", "INTS"));
+    if (type != "INTS") says(window(), "end_padding", value, words("end_padding", "INTS"));
+    if (type != "STRING") says(window(), "index_element_type", value, words("index_element_type", "STRING"));
+  }
+  const std::string any = std::string("u32\0\xff\n\x1b\x7f", 8) + "\xc3\xbc \\~";
+  says(window(), "index_element_type", any,
+       "index_element_type is \"u32\\x00\\xff\\x0a\\x1b\\x7f\\xc3\\xbc \\~\", expected \"u32\" or \"u64\"");
+  using Limits = std::numeric_limits<float>;
+  for (const auto& [value, text] : std::vector<std::pair<float, std::string>>{{-Limits::denorm_min(), "-1e-45"},
+                                                                              {-Limits::min(), "-1.1754944e-38"},
+                                                                              {-Limits::max(), "-3.4028235e+38"},
+                                                                              {-0.1f, "-0.1"},
+                                                                              {-16777216.0f, "-16777216"}}) {
+    says(roi(), "spatial_scale", value, "spatial_scale is " + text + ", expected a finite number greater than 0");
+  }
 }
 
 // A saved graph may say what it likes: nothing may be written beyond an output of another type.
@@ -344,6 +403,7 @@ int main() {
   registration_survives_failures(stand_in::failing_allocation, "float32");
   registers_operators();
   takes_extremes();
+  refuses_attributes();
   refuses_outputs_of_other_types();
   streams_large_outputs();
   survives_failures(stand_in::failing_call);

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from onnx_maxpool.aliases import Array, Attributes, Dims
-from onnx_maxpool.errors import OperatorError, element_type, listing
+from onnx_maxpool.errors import OperatorError, element_type, escaped, listing
 from onnx_maxpool.registry import INDEX_SPELLINGS, OperatorVersion
 
 INDEX_ATTRIBUTE = "index_element_type"
@@ -124,7 +124,7 @@ class Operator:
         chosen = attributes.get(INDEX_ATTRIBUTE)
         if chosen is not None and chosen not in spellings:
             expected = listing(f'"{spelling}"' for spelling in spellings)
-            raise OperatorError(f'{version.name}: {INDEX_ATTRIBUTE} is "{chosen}", expected {expected}')
+            raise OperatorError(f'{version.name}: {INDEX_ATTRIBUTE} is "{escaped(chosen)}", expected {expected}')
         return attributes
 
     def run(
