@@ -95,11 +95,11 @@ int64_t Attributes::count(const char* name) const {
   return found ? static_cast<int64_t>(size) : -1;
 }
 
-void Attributes::refuse_type(const char* name, const char* expected) const {
+void Attributes::refuse_other_types(const char* name, const char* expected) const {
   float f;
   int64_t i;
   size_t size = 0;
-  const char* found = "empty or of another type";  // such as TENSOR: the runtime has nothing that would tell
+  const char* found = nullptr;
   if (succeeded(ort::KernelInfoGetFloat::of(api_)(info_, name, &f))) {
     found = "FLOAT";
   } else if (succeeded(ort::KernelInfoGetInt64::of(api_)(info_, name, &i))) {
@@ -108,23 +108,26 @@ void Attributes::refuse_type(const char* name, const char* expected) const {
     found = "STRING";
   } else if (size = 0, succeeded(ort::KernelInfoGetFloats::of(api_)(info_, name, nullptr, &size)) && size) {
     found = "FLOATS";
-  } else if (count(name) > 0) {
-    found = "INTS";
+  } else if (const int64_t integers = count(name); integers >= 0) {
+    found = integers ? "INTS" : "empty or of another type";  // such as TENSOR: the runtime has nothing that would tell
   }
+  if (!found) return;
   throw Error(std::string(op_) + ": attribute " + name + " is " + found + ", expected " + expected);
 }
 
 float Attributes::get(const char* name, float missing) const {
   float value = missing;
   if (succeeded(ort::KernelInfoGetFloat::of(api_)(info_, name, &value))) return value;
-  if (count(name) >= 0) refuse_type(name, "FLOAT");
+  refuse_other_types(name, "FLOAT");
   return missing;
 }
 
 std::vector<int64_t> Attributes::get(const char* name, const std::vector<int64_t>& missing) const {
   const int64_t size = count(name);
-  if (size < 0) return missing;
-  if (size == 0) refuse_type(name, "INTS");
+  if (size <= 0) {
+    refuse_other_types(name, "INTS");
+    return missing;
+  }
   std::vector<int64_t> values(static_cast<size_t>(size));
   size_t room = values.size();
   check(api_, ort::KernelInfoGetInt64s::of(api_)(info_, name, values.data(), &room));
@@ -145,7 +148,7 @@ std::string Attributes::get(const char* name, const std::string& missing) const 
     value.resize(size - 1);
     return value;
   }
-  if (count(name) >= 0) refuse_type(name, "STRING");
+  refuse_other_types(name, "STRING");
   return missing;
 }
 

@@ -59,7 +59,8 @@ class Attributes {
   bool succeeded(OrtStatus* status) const;
   // The number of integers that the attribute has: 0 where it is of another type, -1 where there is none.
   int64_t count(const char* name) const;
-  [[noreturn]] void refuse_type(const char* name, const char* expected) const;
+  // What an accessor failed to read must be missing: throws Error where another accessor finds it.
+  void refuse_other_types(const char* name, const char* expected) const;
   const OrtApi* api_;
   const OrtKernelInfo* info_;
   const char* op_;
