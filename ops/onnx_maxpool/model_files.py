@@ -50,9 +50,9 @@ def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.Mode
     for tensor in filter(external_data_helper.uses_external_data, _tensors(parsed)):
         if path is None:
             raise ModelError(f"the model: tensor '{tensor.name}' has external data, expected a model given by its path")
-        _check_external_data(tensor, path)
+        file, offset, length = _checked_external_data(tensor, path)
         if external_data == "load":
-            _load(tensor, path)
+            _load(tensor, file, offset, length)
     return parsed
 
 
@@ -127,8 +127,10 @@ def _tensors(model: onnx.ModelProto) -> Iterator[TensorProto]:
         yield from (tensor.values, tensor.indices)
 
 
-def _check_external_data(tensor: TensorProto, path: str) -> None:
-    """Raise ModelError for a tensor whose data is not where the model says, or lies outside the model's folder.
+def _checked_external_data(tensor: TensorProto, path: str) -> tuple[Path, int, int]:
+    """The file of a tensor's data, and from which byte on how many are the tensor's.
+
+    Raises ModelError for one whose data is not where the model says, or lies outside the model's folder.
 
     ONNX Runtime before 1.24 reads it wherever it lies. Newer ones and onnx refuse it, each in words of its own.
     """
@@ -158,6 +160,7 @@ def _check_external_data(tensor: TensorProto, path: str) -> None:
     size = file.stat().st_size
     if offset + length > size:
         raise ModelError(f"{where}, bytes {offset} to {offset + length}, expected no more than its {size}")
+    return file, offset, length
 
 
 def _byte_size(tensor: TensorProto, where: str) -> int:
@@ -171,14 +174,16 @@ def _byte_size(tensor: TensorProto, where: str) -> int:
     return (math.prod(map(int, tensor.dims)) * bits + 7) // 8
 
 
-def _load(tensor: TensorProto, path: str) -> None:
-    """Replace a tensor's external data, which was checked, by the data itself."""
-    if not any(entry.key == "length" for entry in tensor.external_data):  # onnx would read the file to its end
-        tensor.external_data.add(key="length", value=str(_byte_size(tensor, path)))
-    try:
-        external_data_helper.load_external_data_for_tensor(tensor, os.path.dirname(path))
-    except (onnx.checker.ValidationError, ValueError) as error:  # of symbolic links, which ONNX Runtime may follow
-        raise ModelError(f"{path}: {error}") from None
+def _load(tensor: TensorProto, file: Path, offset: int, length: int) -> None:
+    """Replace a tensor's external data by the data itself.
+
+    Not by onnx, of whose versions some leave the tensor external, some read to the file's end and some follow no link.
+    """
+    with file.open("rb") as opened:
+        opened.seek(offset)
+        tensor.raw_data = opened.read(length)
+    tensor.ClearField("data_location")
+    del tensor.external_data[:]
 
 
 def _whole_number(text: str, what: str) -> int:

@@ -51,6 +51,8 @@ def from_ort_value(value: ort.OrtValue) -> Array:
     if not value.is_tensor() or value.element_type() != BFLOAT16:
         array: Array = value.numpy()
         return array
+    if 0 in value.shape():  # has no address, over which NumPy before 1.24 stumbles
+        return np.empty(value.shape(), ml_dtypes.bfloat16)
     return np.asarray(_Bits(value)).view(ml_dtypes.bfloat16)
 
 
