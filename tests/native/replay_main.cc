@@ -40,7 +40,7 @@ Bytes read(const fs::path& path) {
 }  // namespace
 
 // ThreadSanitizer asks for this. By itself it goes on after a race, and then no input is known to have it.
-extern "C" const char* __tsan_default_options() { return "halt_on_error=1"; }
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options() { return "halt_on_error=1"; }
 
 int main(int argc, char** argv) {
   std::vector<fs::path> files;
