@@ -261,8 +261,10 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> 
         if operator == "MaxRoiPool" or name == "float16":
             inputs = {"X": X.astype(dtype), "rois": rois((2.7, 0, 0, 1, 1), dtype=dtype)}
             yield good.bad(f"batch 2.7 as {name}", "M10", f"rois row 0 has batch {text}, {number}", inputs=inputs)
-    words = "rois row 0 has batch 0, expected no ROI, as X has batch size 0"
-    yield good.bad("a ROI, but no image", "M10", words, inputs={"X": X[:0]})
+    for value, text in ((0, "0"), (-0.5, "-0.5")):
+        words = f"rois row 0 has batch {text}, expected no ROI, as X has batch size 0"
+        no_image = {"X": X[:0], "rois": rois((value, *ROI[1:]))}
+        yield good.bad(f"a ROI of batch {text}, but no image", "M10", words, inputs=no_image)
     for i, name in enumerate(("x1", "y1", "x2", "y2"), start=1):
         row = (*ROI[:i], NAN, *ROI[i + 1 :])
         yield bad_roi(f"{name} that is NaN", "M11", f"{name} nan, expected a number", ROI, row)

@@ -1,6 +1,7 @@
 // MaxRoiPool and RoiPooling: rules M1 to M12, D1. The words of errors are roi_max.py's.
 #include "roi_op.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "machine.h"
@@ -134,7 +135,8 @@ class RoiPool : public Kernel {
     for (int64_t row = 0; row < count; ++row) {
       for (int column = 0; column < 5; ++column) {
         const Float value = rois.at(row, column);
-        const bool good = column ? !std::isnan(value) : value > -1 && value < static_cast<double>(images);
+        const Float number = std::trunc(value);  // of the image; -0.5 is 0, and there may be no image 0
+        const bool good = column ? !std::isnan(value) : number >= 0 && number < static_cast<double>(images);
         if (good) continue;
         const std::string required = column   ? "a number"
                                      : images ? "a batch number from 0 to " + std::to_string(images - 1)

@@ -197,6 +197,7 @@ void takes_extremes() {
       }
       for (const Shape& x : std::vector<Shape>{{0, 3, 4, 4}, {2, 0, 4, 4}, {2, 3, 0, 4}, {2, 3, 4, 0}, {1, 1, 1, 1}}) {
         both(max_roi_pool(type, x, roi, {2, 2}));
+        both(max_roi_pool(type, x, {-0.5l, 0, 0, 2, 2}, {2, 2}));
         both(max_roi_pool(type, x, {}, {2, 2}));
       }
     }

@@ -52,7 +52,8 @@ def check_rois(operator: str, rois: Array, batches: int) -> None:
     """M10 and M11, for the first row that breaks either."""
     values = rois.astype(np.float64)
     bad = np.isnan(values)
-    bad[:, 0] |= ~((values[:, 0] > -1) & (values[:, 0] < batches))
+    images = np.trunc(values[:, 0])
+    bad[:, 0] |= ~((images >= 0) & (images < batches))
     if not bad.any():
         return
     row, column = divmod(int(bad.argmax()), len(COLUMNS))
