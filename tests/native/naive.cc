@@ -96,6 +96,11 @@ class AttributeReader {
     return missing;
   }
 
+  Shape required(const std::string& name) {
+    if (refusal.empty() && !node_.attributes.count(name)) refusal = "the required attribute " + name + " is missing";
+    return get(name.c_str(), Shape{});
+  }
+
   std::string refusal;
 
  private:
@@ -127,7 +132,7 @@ Expected roi_pool(const stand_in::Node& node, const Inputs& inputs, BinEdges edg
   const bool is_directml = node.op == "RoiPooling";
   const std::string size_name = is_directml ? "pooled_size" : "pooled_shape";
   AttributeReader attributes(node);
-  const Shape pooled = attributes.get(size_name.c_str(), Shape{});
+  const Shape pooled = attributes.required(size_name);
   if (!attributes.refusal.empty()) return {attributes.refusal};
   const float scale = attributes.get("spatial_scale", 1.0f);
   if (!attributes.refusal.empty()) return {attributes.refusal};
@@ -245,7 +250,7 @@ size_t index_size(const stand_in::Node& node, const std::string& name, const cha
 
 Expected max_pooling1(const stand_in::Node& node, const Inputs& inputs, bool infers) {
   AttributeReader attributes(node);
-  const Shape window = attributes.get("window_size", Shape{});
+  const Shape window = attributes.required("window_size");
   if (!attributes.refusal.empty()) return {attributes.refusal};
   const Shape strides = attributes.get("strides", Shape(window.size(), 1));
   const Shape start = attributes.get("start_padding", Shape(window.size(), 0));
