@@ -16,8 +16,9 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
-from bad_inputs import BAD_INPUTS, DOORS, BadInput  # noqa: E402
+from bad_inputs import BAD_INPUTS  # noqa: E402
 from bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
+from bad_nodes import DOORS, BadInput  # noqa: E402
 
 
 def operators() -> str:

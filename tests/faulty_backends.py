@@ -123,7 +123,7 @@ class FlushesSubnormals(Good):
         def flushed(y: Any) -> Any:
             if y.dtype.kind in "iu":
                 return y
-            return np.where(np.abs(y.astype(np.float64)) < 1e-37, 0, y).astype(y.dtype)
+            return np.where(np.abs(y.astype(np.float64)) < 1e-37, np.zeros_like(y), y)
 
         return Function(lambda inputs: [flushed(np.asarray(output)) for output in right.run(inputs)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 import onnxruntime as ort
-from bad_inputs import BadInput
+from bad_nodes import BadInput
 from pool_cases import SPELLINGS
 
 from onnx_maxpool import OperatorError

@@ -12,7 +12,8 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from bad_inputs import BAD_INPUTS, BadInput, Door, Found
+from bad_inputs import BAD_INPUTS
+from bad_nodes import BadInput, Door, Found
 from older_runtimes import cannot_infer_the_index
 from onnx import numpy_helper
 from pool_cases import Array, model, reference

@@ -284,6 +284,15 @@ def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert row["fastest_peer"] == "ONNX Runtime"
 
 
+def test_runtimes_are_held_to_an_instruction_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = dict(os.environ)
+    arguments = ["--rows", "8 ROIs", "--peer", "OpenVINO", "--samples", "1", "--threads", "1", "--target", "baseline"]
+    assert run_command(*arguments, "--json", tmp_path / "out.json") == 0
+    assert "Held to baseline: onnx-maxpool, OpenVINO and torch." in capsys.readouterr().out
+    assert json.loads((tmp_path / "out.json").read_text())["machine"]["target"] == "baseline"
+    assert dict(os.environ) == before
+
+
 def test_overheads(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command("--rows", "overheads", "--samples", "1") == 0
     out = capsys.readouterr().out
@@ -295,6 +304,7 @@ def test_overheads(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--rows", "no such row"], "--rows no such row: no row has that in its name"),
         (["--peer", "Caffe"], "--peer Caffe: expected one of ONNX Runtime, OpenVINO, torch, Paddle, MNN"),
+        (["--target", "mmx"], "--target mmx: expected one of avx2, baseline"),
     ],
 )
 def test_refusals(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

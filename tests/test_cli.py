@@ -116,7 +116,7 @@ def test_places_that_no_result_can_have_are_refused_before_the_work(
         raise AssertionError("it was begun")
 
     (tmp_path / "file").touch()
-    for place in ("onnx_maxpool.conformance.command.run_backend", "onnx_maxpool.benchmark.command.bench"):
+    for place in ("onnx_maxpool.conformance.command.run_backend", "onnx_maxpool.benchmark.command.time_all"):
         monkeypatch.setattr(place, work)
     monkeypatch.setattr("onnxruntime.InferenceSession.run_with_ort_values", work)
     for arguments in (

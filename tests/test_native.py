@@ -113,10 +113,11 @@ def test_one_options_object_has_one_bin_edges_setting() -> None:
 def test_an_unknown_bin_edges_setting() -> None:
     with pytest.raises(ValueError, match="bin_edges is 'double', expected 'exact' or 'float32'"):
         onnx_maxpool.register(ort.SessionOptions(), bin_edges="double")  # type: ignore[arg-type]
-    options = ort.SessionOptions()
-    options.add_session_config_entry("onnx_maxpool.bin_edges", "double")
-    with pytest.raises(Exception, match=r"onnx_maxpool\.bin_edges is 'double', expected 'exact' or 'float32'"):
-        options.register_custom_ops_library(onnx_maxpool.library_path())
+    for entry, printed in (("double", "double"), ("\x1b[2J", r"\\x1b\[2J")):
+        options = ort.SessionOptions()
+        options.add_session_config_entry("onnx_maxpool.bin_edges", entry)
+        with pytest.raises(Exception, match=rf"onnx_maxpool\.bin_edges is '{printed}', expected 'exact' or 'float32'"):
+            options.register_custom_ops_library(onnx_maxpool.library_path())
 
 
 @pytest.mark.parametrize("ours_first", [True, False])

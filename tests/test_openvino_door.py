@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import openvino as ov
@@ -55,12 +56,20 @@ DIVERGENCES = {
 """The required cases that OpenVINO answers otherwise, with the way that gives its answer, where one does."""
 
 
+def processor_converts_to_bfloat16() -> bool:
+    """Whether OpenVINO has an instruction for that. It makes subnormal numbers 0."""
+    features = Path("/proc/cpuinfo")
+    return features.exists() and "avx512_bf16" in features.read_text().split()
+
+
 def test_the_conformance_cases_through_the_door() -> None:
-    """Each case's own file. All values but doubles arrive whole; wrong sizes and integers are not refused."""
+    """Each case's own file. Doubles and subnormal bfloat16 may change; wrong sizes and integers are not refused."""
     cases = [case for case in all_cases() if case.operator == "AdaptiveMaxPool" and case.required]
     results = list(run_cases(partial(attempt, OpenVino), cases))
     wrong = {result.case.name: "; or ".join(result.ways) for result in results if result.outcome is not Outcome.PASS}
-    assert wrong == DIVERGENCES
+    assert wrong == DIVERGENCES | (
+        {"adaptive_max_pool_8_bfloat16_extremes": ""} if processor_converts_to_bfloat16() else {}
+    )
 
 
 def test_an_index_type_that_there_is_not_is_refused() -> None:

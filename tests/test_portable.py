@@ -13,7 +13,8 @@ import onnx
 import pool_cases
 import pytest
 import roi_cases
-from bad_inputs import BAD_INPUTS, BadInput
+from bad_inputs import BAD_INPUTS
+from bad_nodes import BadInput
 from onnx import parser
 from portable_runtimes import Run, assert_equal, in_onnxruntime, in_openvino, in_reference, set_rank
 

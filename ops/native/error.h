@@ -36,7 +36,8 @@ std::string text(const std::vector<Integer>& shape) {
   return out + "]";
 }
 
-// Text out of a model, which need be neither UTF-8 nor free of NUL: what is not printable ASCII as \xff, byte by byte.
+// Text out of a model or a setting, which need be neither UTF-8 nor free of NUL: what is not printable ASCII as \xff,
+// byte by byte.
 inline std::string escaped(const std::string& bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;

@@ -69,7 +69,7 @@ std::string config_entry(const OrtApi* api, const OrtSessionOptions* options, co
 BinEdges parse_bin_edges(const std::string& name) {
   if (name.empty() || name == "exact") return BinEdges::exact;
   if (name == "float32") return BinEdges::float32;
-  throw Error("onnx_maxpool: session config entry " + std::string(kBinEdgesEntry) + " is '" + name +
+  throw Error("onnx_maxpool: session config entry " + std::string(kBinEdgesEntry) + " is '" + escaped(name) +
               "', expected 'exact' or 'float32'");
 }
 

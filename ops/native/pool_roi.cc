@@ -1,10 +1,11 @@
 // The maximum over the bins of ROIs. Compiled once per target.
 //
-// Lanes are channels: a block of as many channels as fit a vector is pooled at once, so that every step but the last
-// is the same plain maximum whatever a bin's width. At the end a ROI's bins are transposed to the output's order, in
-// which the block is one contiguous piece.
+// But for narrow maps, lanes are channels: a block of as many channels as fit a vector is pooled at once, so that every
+// step but the last is the same plain maximum whatever a bin's width. At the end a ROI's bins are transposed to the
+// output's order, in which the block is one contiguous piece.
 #include "pool_roi.h"
 
+#include "pool_narrow_map.h"
 #include "simd.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -279,9 +280,17 @@ class RoiPool {
 template <class Key, int bytes>
 constexpr RoiKernel kernel() {
   using Pool = RoiPool<Key, bytes>;
-  return {bytes,
-          {Pool::shared_units, Pool::shared_scratch, Pool::run_shared},
-          {Pool::separate_units, Pool::separate_scratch, Pool::run_separate}};
+  RoiKernel kernel = {bytes,
+                      {Pool::shared_units, Pool::shared_scratch, Pool::run_shared},
+                      {Pool::separate_units, Pool::separate_scratch, Pool::run_separate},
+                      {},
+                      0};
+#if defined(__AVX512BW__)
+  using NarrowMap = NarrowMapPool<Key>;
+  kernel.narrow_map = {NarrowMap::units, NarrowMap::scratch_bytes, NarrowMap::run};
+  kernel.narrow_map_width = kVectorBytes / sizeof(Key);
+#endif
+  return kernel;
 }
 
 // The kernel whose vectors are the widest that the channels fill, so that few channels leave few lanes idle.

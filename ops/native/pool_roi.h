@@ -10,6 +10,7 @@
 namespace onnx_maxpool {
 
 constexpr int kMostLevels = 8;
+constexpr int64_t kNarrowMapChannels = 16;  // in a unit of that mode
 
 // A row of bins of the ROI in a slot of its batch.
 struct RoiTask {
@@ -59,7 +60,8 @@ struct RoiJob {
 // One kernel for elements of one width. Work comes in units that may run in any order and on any thread, each with
 // `scratch_bytes(job)` of its own memory, aligned to 64 bytes.
 //   shared:   a unit packs a block of channels of one image, then pools all the image's ROIs from it;
-//   separate: a unit pools a block of channels of one ROI straight from the map.
+//   separate: a unit pools a block of channels of one ROI straight from the map;
+//   narrow_map: as shared, for a few channels of a map of which a row fits a vector, as does a row of bins.
 struct RoiKernel {
   struct Mode {
     int64_t (*units)(const RoiJob&);
@@ -67,7 +69,8 @@ struct RoiKernel {
     void (*run)(const RoiJob&, int64_t unit, void* scratch);
   };
   int64_t vector_bytes;
-  Mode shared, separate;
+  Mode shared, separate, narrow_map;
+  int64_t narrow_map_width;  // of map and bins at most; 0 where there is no such mode
 };
 
 }  // namespace onnx_maxpool

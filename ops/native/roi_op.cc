@@ -98,10 +98,10 @@ class RoiPool : public Kernel {
     const RoiKernel& kernel = kernels().roi(element_size(type_), x.shape[1]);
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
     const RoiWindows windows = windows_of(rois, shape[0], x.shape);
-    const RoiPlan plan = plan_rois(
-        {images, x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1], (x.shape[1] + lanes - 1) / lanes,
-         kernel.vector_bytes, run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_))},
-        windows);
+    const RoiPlan plan = plan_rois({images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1],
+                                    (x.shape[1] + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
+                                    run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_))},
+                                   windows);
     RoiJob job{};
     job.x = x.data;
     job.y = y;
@@ -124,7 +124,7 @@ class RoiPool : public Kernel {
     job.tasks = plan.tasks.data();
     job.order = order_of(type_);
     job.stream = static_cast<size_t>(bytes) > machine().streaming_threshold;
-    const RoiKernel::Mode& mode = plan.shared ? kernel.shared : kernel.separate;
+    const RoiKernel::Mode& mode = kernel.*plan.mode;
     run.parallel(mode.units(job), mode.scratch_bytes(job), plan.cycles,
                  [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
   }

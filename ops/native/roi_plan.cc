@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace onnx_maxpool {
@@ -16,6 +18,13 @@ constexpr double kTranspose = 8;  // a cell of a line that comes from the map
 constexpr double kBin = 20;       // a bin: reduced, transposed and stored
 constexpr double kMapLine = 2;    // a cell of the map that goes into such a line
 
+// The same for each channel of a narrow map.
+constexpr double kMapRow = 3;              // a row of the map
+constexpr double kBinRow = 5;              // a row of bins
+constexpr double kBinColumn = 1;           // each column of its widest bin
+constexpr double kBinLine = 1;             // each row of its bins
+constexpr int64_t kTallestNarrowMap = 32;  // of which a unit's channels are 32 KiB, and stay in the first-level cache
+
 // Tables that are no larger stay in the second-level cache. Of larger ones a sweep keeps a few rows there.
 constexpr int64_t kCache = int64_t{1} << 20;
 // A worker's memory for the bins of a sweep's batch, and for tables: no more than all images have, within these bounds.
@@ -27,6 +36,7 @@ struct Work {
   double map_lines = 0;                               // rows of the map times columns
   double lines = 0;                                   // rows of bins times columns
   std::array<double, kMostLevels + 1> table_lines{};  // lines of tables times columns, with so many levels
+  double narrow_map = 0;                              // cycles for each channel
 };
 
 Work work_of(const RoiShape& shape, const RoiWindows& windows) {
@@ -39,6 +49,10 @@ Work work_of(const RoiShape& shape, const RoiWindows& windows) {
     const auto height = [&](int64_t i) { return std::max<int64_t>(rows[i].end - rows[i].start, 0); };
     const int64_t tallest = std::max({height(0), height(shape.bins_y / 2), height(shape.bins_y - 1)});
     if (tallest == 0 || width == 0) continue;
+    int64_t widest = 1;
+    for (int64_t j = 0; j < shape.bins_x; ++j) widest = std::max(widest, columns[j].end - columns[j].start);
+    work.narrow_map += static_cast<double>(shape.bins_y) *
+                       (kBinRow + kBinColumn * static_cast<double>(widest) + kBinLine * static_cast<double>(tallest));
     const double lines = width * static_cast<double>(shape.bins_y);
     work.lines += lines;
     work.map_lines += lines * static_cast<double>(tallest);
@@ -75,12 +89,12 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
   };
   for (const Window& rows : windows.rows) plan.tallest = std::max(plan.tallest, rows.end - rows.start);
   const auto sweep = [&](int levels) { return (levels + 1) * map_bytes > kCache; };
+  const int64_t most = std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
   const auto fit = [&](int levels) {
     int64_t rows = 0;
     for (int k = 0; k <= levels; ++k) {
       rows += kept_rows(shape.height, plan.tallest, levels, sweep(levels), k).count;
     }
-    const int64_t most = std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
     return rows * shape.width * shape.vector_bytes <= most;
   };
   bool any_fit = fit(0);
@@ -91,15 +105,25 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
   }
 
   // A block of one image is one thread's: with few of them, threads stand idle that single ROIs would have kept busy.
-  const auto threads = [&](double units) { return std::min(static_cast<double>(shape.threads), units); };
-  const auto blocks = static_cast<double>(shape.blocks);
-  const double shared = table_cost(plan.levels);
-  const double separate = kTranspose * work.lines + kMapLine * work.map_lines;
-  plan.shared = any_fit && shared / threads(images_with_rois * blocks) <
-                               separate / threads(static_cast<double>(shape.rois) * blocks);
-  const double bins = static_cast<double>(shape.rois) * static_cast<double>(shape.bins_y * shape.bins_x);
-  plan.cycles = ((plan.shared ? shared : separate) + kBin * bins) * blocks;
-  plan.sweep = plan.shared && sweep(plan.levels);
+  const auto blocks = static_cast<double>(shape.blocks), rois = static_cast<double>(shape.rois);
+  const double bins = kBin * rois * static_cast<double>(shape.bins_y * shape.bins_x);
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](RoiKernel::Mode RoiKernel::* mode, double cycles, double units) {
+    const double time = cycles / std::min(static_cast<double>(shape.threads), units);
+    if (time >= least) return;
+    least = time;
+    plan.mode = mode;
+    plan.cycles = cycles;
+  };
+  consider(&RoiKernel::separate, (kTranspose * work.lines + kMapLine * work.map_lines + bins) * blocks, rois * blocks);
+  if (any_fit) consider(&RoiKernel::shared, (table_cost(plan.levels) + bins) * blocks, images_with_rois * blocks);
+  if (std::max(shape.width, shape.bins_x) <= shape.narrow_map_width && shape.height <= kTallestNarrowMap) {
+    const auto channels = static_cast<double>(shape.channels);
+    const double rows = kMapRow * static_cast<double>(shape.height) * images_with_rois;
+    consider(&RoiKernel::narrow_map, (rows + work.narrow_map) * channels,
+             images_with_rois * std::ceil(channels / kNarrowMapChannels));
+  }
+  plan.sweep = plan.mode == &RoiKernel::shared && sweep(plan.levels);
   if (!plan.sweep) return plan;
 
   plan.batch = std::max<int64_t>(kLargestBatch / (shape.bins_y * shape.bins_x * shape.vector_bytes), 1);

@@ -17,7 +17,7 @@ struct RoiWindows {
 
 // The kernel's choices, and the arrays behind them.
 struct RoiPlan {
-  bool shared;
+  RoiKernel::Mode RoiKernel::* mode;
   double cycles;  // an estimate
   int levels;
   bool sweep;
@@ -28,11 +28,12 @@ struct RoiPlan {
 
 // What the plan depends on, beside the windows.
 struct RoiShape {
-  int64_t images, height, width, rois, bins_y, bins_x;
-  int64_t blocks;        // of channels
-  int64_t vector_bytes;  // of a block's vector
-  int64_t threads;       // that run at once
-  int64_t input_bytes;   // of all images
+  int64_t images, channels, height, width, rois, bins_y, bins_x;
+  int64_t blocks;            // of channels
+  int64_t vector_bytes;      // of a block's vector
+  int64_t narrow_map_width;  // the kernel's
+  int64_t threads;           // that run at once
+  int64_t input_bytes;       // of all images
 };
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows);

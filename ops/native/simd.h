@@ -55,6 +55,42 @@ inline V max(V a, V b) {
   return a > b ? a : b;
 }
 
+// Here one instruction permutes a whole vector, and others load and store some of its lanes.
+#if defined(__AVX512BW__)
+// Lane i of the result is lane `lanes[i]` of `v`.
+template <class V>
+inline V permute(V v, V lanes) {
+#if defined(__clang__)
+  const __m512i from = reinterpret_cast<__m512i>(v), which = reinterpret_cast<__m512i>(lanes);
+  if constexpr (sizeof(v[0]) == 2) return reinterpret_cast<V>(_mm512_permutexvar_epi16(which, from));
+  if constexpr (sizeof(v[0]) == 4) return reinterpret_cast<V>(_mm512_permutexvar_epi32(which, from));
+  if constexpr (sizeof(v[0]) == 8) return reinterpret_cast<V>(_mm512_permutexvar_epi64(which, from));
+#else
+  return __builtin_shuffle(v, lanes);
+#endif
+}
+
+// The first `count` lanes alone are read or written.
+template <class V, class Key>
+inline V load_some(const Key* from, int64_t count) {
+  const uint64_t mask = ~uint64_t{0} >> (64 - count);
+  if constexpr (sizeof(Key) == 2)
+    return reinterpret_cast<V>(_mm512_maskz_loadu_epi16(static_cast<__mmask32>(mask), from));
+  if constexpr (sizeof(Key) == 4)
+    return reinterpret_cast<V>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), from));
+  if constexpr (sizeof(Key) == 8)
+    return reinterpret_cast<V>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), from));
+}
+template <class V, class Key>
+inline void store_some(Key* to, V v, int64_t count) {
+  const uint64_t mask = ~uint64_t{0} >> (64 - count);
+  const __m512i bits = reinterpret_cast<__m512i>(v);
+  if constexpr (sizeof(Key) == 2) _mm512_mask_storeu_epi16(to, static_cast<__mmask32>(mask), bits);
+  if constexpr (sizeof(Key) == 4) _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), bits);
+  if constexpr (sizeof(Key) == 8) _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), bits);
+}
+#endif
+
 template <int bytes>
 struct IntegerOf;
 template <>

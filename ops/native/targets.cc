@@ -76,7 +76,7 @@ Kernels choose() {
     if (!wanted || std::string(wanted) == target.kernels.target) chosen = &target;
   }
   if (!chosen) {
-    throw Error("onnx_maxpool: environment variable ONNX_MAXPOOL_TARGET is '" + std::string(wanted) +
+    throw Error("onnx_maxpool: environment variable ONNX_MAXPOOL_TARGET is '" + escaped(wanted) +
                 "', expected one of " + known);
   }
   return chosen->kernels;

@@ -6,7 +6,6 @@ import json
 import statistics
 import time
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,12 +14,14 @@ import typer
 from rich.console import Console
 
 from onnx_maxpool.aliases import BinEdges
+from onnx_maxpool.benchmark.command import bench
+from onnx_maxpool.benchmark.machine import MOST_THREADS
 from onnx_maxpool.comparison import compare as compare_runs
 from onnx_maxpool.comparison import reference_evaluator
 from onnx_maxpool.conformance.command import conformance
 from onnx_maxpool.inspection import inspect_model
 from onnx_maxpool.model_files import has_external_data, read_model
-from onnx_maxpool.model_inputs import InputError, model_inputs, parse_dims
+from onnx_maxpool.model_inputs import model_inputs, parse_dims
 from onnx_maxpool.model_nodes import operator_nodes
 from onnx_maxpool.model_outputs import prepare_out, save_outputs
 from onnx_maxpool.model_writing import write_model
@@ -49,7 +50,6 @@ Seed = Annotated[int, typer.Option(min=0, help="Of the random inputs.")]
 Edges = Annotated[
     BinEdges, typer.Option("--bin-edges", help="How ROI bins are cut: exactly, or as ONNX Runtime's own kernel does.")
 ]
-MOST_THREADS = 1024
 Threads = Annotated[
     int, typer.Option(min=0, max=MOST_THREADS, help="Of ONNX Runtime within an operator; 0 lets it choose.")
 ]
@@ -164,61 +164,8 @@ def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path
     draw_demo(out)
 
 
+app.command()(bench)
 app.command()(conformance)
-
-
-@app.command()
-def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="A few rows, three samples each.")] = False,
-    rows: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Only rows with this in their name, whatever the case.")
-    ] = None,
-    peers: Annotated[
-        list[str] | None, typer.Option("--peer", metavar="NAME", help="Only this peer, as the table calls it.")
-    ] = None,
-    threads: Annotated[
-        list[int] | None, typer.Option(min=1, max=MOST_THREADS, help="Of every runtime; the default is 2, then 1.")
-    ] = None,
-    samples: Annotated[
-        int | None, typer.Option(min=1, help="Timed samples per row and runtime; 9, or 3 with --quick.")
-    ] = None,
-    as_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write everything measured.")] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures of it.")] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write its tables, and links to the pictures of --plot.")
-    ] = None,
-) -> None:
-    """Time our operators in ONNX Runtime against whatever else is installed that computes the same.
-
-    That is ONNX Runtime itself, OpenVINO, torch, PaddlePaddle and MNN. Outputs are compared before anything is timed;
-    the exit code is 1 if any differs that should not.
-    """
-    from onnx_maxpool.benchmark.command import Choice
-    from onnx_maxpool.benchmark.command import bench as run_benchmark
-
-    if plot is not None and not find_spec("matplotlib"):
-        raise InputError('--plot needs matplotlib: pip install "onnx-maxpool[bench]"')
-    prepare_files(as_json, markdown)
-    if plot is not None:
-        plot.mkdir(parents=True, exist_ok=True)
-    choice = Choice(tuple(rows or ()), quick, tuple(threads or ()), samples, tuple(peers or ()))
-    console = Console(highlight=False)
-    results = run_benchmark(choice, console, Console(stderr=True), as_json)
-    if as_json is not None:
-        console.print(f"wrote {as_json}", markup=False, soft_wrap=True)
-    pictures: list[Path] = []
-    if plot is not None:
-        from onnx_maxpool.benchmark.plot import write_plots
-
-        pictures = write_plots(results, plot)
-    if markdown is not None:
-        from onnx_maxpool.benchmark.markdown import write_page
-
-        write_page(results, markdown, pictures)
-    for path in (*pictures, *([markdown] if markdown is not None else [])):
-        console.print(f"wrote {path}", markup=False, soft_wrap=True)
-    if results.failures:
-        raise typer.Exit(1)
 
 
 def _options(threads: int) -> ort.SessionOptions:

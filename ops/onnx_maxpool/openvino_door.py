@@ -13,7 +13,8 @@ def openvino_extensions() -> list[Any]:
     """Extensions with which OpenVINO's ONNX frontend reads `org.openvinotoolkit::AdaptiveMaxPool` as its own operator.
 
     For `core.add_extension(extensions)` before `core.read_model`. The operator is OpenVINO's: it computes in float32
-    at most, and a NaN wins only where it stands first in a window. `core.read_model` fails on another index type than
+    at most, a NaN wins only where it stands first in a window, and subnormal bfloat16 outputs are 0 on processors with
+    an instruction that converts to it. `core.read_model` fails on another index type than
     the operator's (A3). Raises ModuleNotFoundError without OpenVINO.
     """
     from openvino.frontend.onnx import ConversionExtension

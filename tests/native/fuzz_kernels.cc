@@ -189,6 +189,11 @@ void fuzz_roi_kernels(ByteSource& source) {
     const RoiKernel& kernel = target.roi(element_size(type), job.channels);
     run_units(job, shared ? kernel.shared : kernel.separate, threads);
     compare(target.name, *y, expected, words);
+    if (std::max(job.width, job.bins_x) > kernel.narrow_map_width) continue;
+    const auto narrow = stand_in::tensor(type, {job.rois, job.channels, job.bins_y, job.bins_x}, offset);
+    job.y = narrow->block.data();
+    run_units(job, kernel.narrow_map, threads);
+    compare(target.name, *narrow, expected, "narrow map, " + words);
   }
 }
 

@@ -21,7 +21,7 @@ void require(bool holds, const std::string& what) {
 }
 
 // A map of VGG-16's, in float on AVX-512, on one thread.
-RoiShape vgg16(int64_t rois) { return {1, 38, 50, rois, 7, 7, 32, 64, 1, 512 * 38 * 50 * 4}; }
+RoiShape vgg16(int64_t rois) { return {1, 512, 38, 50, rois, 7, 7, 32, 64, 16, 1, 512 * 38 * 50 * 4}; }
 
 // ROIs of one size, the first in the map's upper left corner and each a cell further on; of as many images as given.
 RoiWindows rois_of(const RoiShape& shape, int64_t height, int64_t width) {
@@ -44,11 +44,13 @@ RoiPlan plan_of(const RoiShape& shape, int64_t height, int64_t width) {
   return plan_rois(shape, rois_of(shape, height, width));
 }
 
+bool shares(const RoiPlan& plan) { return plan.mode == &RoiKernel::shared; }
+
 // The least number of ROIs from which on tables are worth their filling.
 int64_t first_shared(RoiShape shape, int64_t height, int64_t width) {
   int64_t first = 0;
   for (shape.rois = 1; shape.rois <= 400; ++shape.rois) {
-    const bool shared = plan_of(shape, height, width).shared;
+    const bool shared = shares(plan_of(shape, height, width));
     require(shared || first == 0, "tables are given up for more ROIs");
     if (shared && first == 0) first = shape.rois;
   }
@@ -68,7 +70,7 @@ void groups_by_image() {
 
 // Tables cost as much as the map; without them each ROI costs as much as its own cells.
 void shares_tables_where_rois_are_many_or_large() {
-  require(!plan_of(vgg16(1), 38, 50).shared, "one ROI fills tables");
+  require(!shares(plan_of(vgg16(1), 38, 50)), "one ROI fills tables");
   const int64_t large = first_shared(vgg16(0), 38, 50), middle = first_shared(vgg16(0), 19, 25),
                 small = first_shared(vgg16(0), 7, 7);
   require(1 < large && large < middle && middle < small, "smaller ROIs share tables sooner");
@@ -79,11 +81,11 @@ void shares_tables_where_rois_are_many_or_large() {
 void counts_idle_threads() {
   RoiShape shape = vgg16(0);
   shape.blocks = 1;
-  const int64_t alone = first_shared(shape, 19, 25);
+  const int64_t alone = first_shared(shape, 38, 50);
   shape.threads = 2;
-  require(first_shared(shape, 19, 25) > alone, "threads that stand idle cost nothing");
+  require(first_shared(shape, 38, 50) > alone, "threads that stand idle cost nothing");
   shape.blocks = 2;
-  require(first_shared(shape, 19, 25) <= alone, "threads that are all busy cost something");
+  require(first_shared(shape, 38, 50) <= alone, "threads that are all busy cost something");
 }
 
 void takes_as_many_levels_as_windows_are_high() {
@@ -112,10 +114,10 @@ void sweeps_where_tables_leave_the_cache() {
   shape.bins_y = 64;  // of windows one row high: no table but the map itself
   shape.height = (int64_t{1} << 20) / (shape.width * shape.vector_bytes);
   const RoiPlan held = plan_of(shape, 64, 60);
-  require(held.shared && held.levels == 0 && !held.sweep && held.tasks.empty(), "tables of 1 MiB leave the cache");
+  require(shares(held) && held.levels == 0 && !held.sweep && held.tasks.empty(), "tables of 1 MiB leave the cache");
   ++shape.height;
   const RoiPlan swept = plan_of(shape, 64, 60);
-  require(swept.shared && swept.levels == 0 && swept.sweep, "tables of more than 1 MiB stay in the cache");
+  require(shares(swept) && swept.levels == 0 && swept.sweep, "tables of more than 1 MiB stay in the cache");
 }
 
 int64_t table_bytes(const RoiShape& shape, const RoiPlan& plan) {
@@ -131,16 +133,45 @@ void bounds_tables() {
   for (int64_t side : {50, 400, 1500, 3000}) {
     for (int64_t height : {int64_t{7}, side / 5, side / 2, side}) {
       for (int64_t channels : {1, 16, 512}) {
-        RoiShape shape = {1, side, side, 2000, 1, 1, (channels + 15) / 16, 64, 1, channels * side * side * 4};
+        RoiShape shape = {
+            1, channels, side, side, 2000, 1, 1, (channels + 15) / 16, 64, 16, 1, channels * side * side * 4};
         const RoiPlan plan = plan_of(shape, height, side / 3);
         const int64_t most = std::clamp(shape.input_bytes, int64_t{4} << 20, int64_t{32} << 20);
-        require(!plan.shared || table_bytes(shape, plan) <= most, "tables larger than they may be");
+        require(!shares(plan) || table_bytes(shape, plan) <= most, "tables larger than they may be");
       }
     }
   }
-  RoiShape shape = {1, 3000, 3000, 2000, 1, 1, 1, 64, 1, int64_t{512} << 20};
-  require(!plan_of(shape, 3000, 1000).shared, "tables of a whole large map");
-  require(plan_of(shape, 60, 3000).shared, "tables of a few rows of a large map");
+  RoiShape shape = {1, 16, 3000, 3000, 2000, 1, 1, 1, 64, 16, 1, int64_t{512} << 20};
+  require(!shares(plan_of(shape, 3000, 1000)), "tables of a whole large map");
+  require(shares(plan_of(shape, 60, 3000)), "tables of a few rows of a large map");
+}
+
+// Of a map and bins that fit vectors of 16 floats, and that the first-level cache holds.
+void permutes_rows_of_narrow_maps() {
+  const RoiShape narrow = {1, 1024, 14, 14, 128, 14, 14, 64, 64, 16, 1, 1024 * 14 * 14 * 4};
+  const auto permutes = [](const RoiShape& shape, int64_t extent) {
+    return plan_of(shape, extent, extent).mode == &RoiKernel::narrow_map;
+  };
+  require(permutes(narrow, 10), "a narrow map's rows are not permuted");
+  RoiShape shape = narrow;
+  shape.height = 32;
+  shape.width = shape.bins_x = 16;
+  require(permutes(shape, 10), "rows that fill a vector are not permuted");
+  shape.width = 17;
+  require(!permutes(shape, 10), "rows wider than a vector are permuted");
+  shape.width = 16;
+  shape.bins_x = 17;
+  require(!permutes(shape, 10), "rows of bins wider than a vector are permuted");
+  shape.bins_x = 16;
+  shape.height = 33;
+  require(!permutes(shape, 10), "maps beyond the first-level cache are permuted");
+  shape = narrow;
+  shape.narrow_map_width = 0;
+  require(!permutes(shape, 10), "rows are permuted by a kernel that cannot");
+  // Few bins of many columns leave most of a vector's lanes idle.
+  shape = narrow;
+  shape.bins_y = shape.bins_x = 2;
+  require(!permutes(shape, 10), "rows of two bins are permuted");
 }
 
 // Batches hold as many ROIs' bins as a worker has memory for, or one; rows of bins go from the map's last row up.
@@ -222,6 +253,7 @@ int main() {
   takes_as_many_levels_as_windows_are_high();
   sweeps_where_tables_leave_the_cache();
   bounds_tables();
+  permutes_rows_of_narrow_maps();
   orders_a_sweep();
   learns_how_many_threads_there_are();
   estimates_work();

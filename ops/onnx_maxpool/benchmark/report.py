@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from onnx_maxpool.benchmark.peers import INEXACT, LIMIT, OURS, PEERS
+from onnx_maxpool.benchmark.peers import HELD_TO, INEXACT, LIMIT, OURS, PEERS
 from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult
 from onnx_maxpool.benchmark.rows import count_of
 from onnx_maxpool.benchmark.statistics import Timing
@@ -44,6 +44,8 @@ def place(results: Results) -> Iterator[str]:
     machine = results.machine
     yield f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['system']}, Python {machine['python']}"
     yield ", ".join(f"{name} {version}" for name, version in sorted(results.versions.items()))
+    if machine["target"] in HELD_TO:
+        yield f"Held to {machine['target']}: {OURS}, OpenVINO and torch. The others cannot be told."
 
 
 def table_title(result: RowResult) -> str:

@@ -58,6 +58,14 @@ INEXACT = {"MNN": "cuts bins by repeated float32 addition"}
 """Peers whose ROI pooling is known to differ in some cells, and why. Any other difference fails the benchmark."""
 
 
+HELD_TO = {
+    "avx2": {"ONNX_MAXPOOL_TARGET": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
+    "baseline": {"ONNX_MAXPOOL_TARGET": "baseline", "ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default"},
+}
+"""The environment variables that keep our library, OpenVINO and torch to an instruction set, by our library's name of
+it. The other peers cannot be told."""
+
+
 def load(name: str) -> Peer:
     """The module; raises ImportError where its runtime is not installed."""
     return cast("Peer", importlib.import_module(f"{__name__}.{MODULES[name]}"))
