@@ -13,8 +13,10 @@ from pool_cases import (
     Run,
     assert_same,
     both,
+    dtype_of,
     mixed,
     model,
+    native,
     reference,
     version_of,
 )
@@ -76,6 +78,21 @@ def test_ties_nan_and_zeros(run: Run) -> None:
     y, index = run(model(NAME, OPSET, given, with_index=True), given)
     np.testing.assert_array_equal(y, np.array([5, 0, np.nan, -np.inf], np.float32).reshape(1, 4, 1))
     assert index.ravel().tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("element_type", ["float16", "bfloat16", "float"])
+def test_ties_nan_and_zeros_in_a_large_map(element_type: str) -> None:
+    """The first NaN wins, of either sign, and the first zero (G3 to G5)."""
+    x = np.full((1, 4, 3, 181, 64), -1, dtype_of(element_type))
+    cells = x.reshape(4, -1)
+    cells[0, [20_000, 30_000]] = 0.0, -0.0
+    cells[1, [20_000, 30_000]] = -0.0, 0.0
+    cells[2, [9_000, 30_001, 34_751]] = np.inf, -np.nan, np.nan
+    cells[3, [0, 34_751]] = -np.inf
+    given = feeds(x, (1, 1, 1))
+    y, indices = native(model(NAME, OPSET, given, with_index=True), given)
+    assert_same(y.ravel(), np.array([0, 0, np.nan, -1], x.dtype))
+    assert indices.ravel().tolist() == [20_000, 20_000, 30_001, 1]
 
 
 @both

@@ -13,7 +13,7 @@ struct Machine {
   double cycles_worth_a_thread;
   // Outputs of ROIs of more bytes than this are stored past the caches. A cache that cores share is slow to write to,
   // and little of a large output would be left there to read: it was faster even with a reader right after it, from
-  // 8 to 16 MB on, also where that cache has 300 MB.
+  // 8 to 16 MB on where that cache has 300 MB, and earlier where it is small.
   size_t streaming_threshold;
 };
 

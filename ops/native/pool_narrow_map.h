@@ -41,16 +41,18 @@ class NarrowMapPool {
         channel_(block * kNarrowMapChannels),
         channels_(job.channels - channel_ < kNarrowMapChannels ? job.channels - channel_ : kNarrowMapChannels),
         x_(static_cast<const Key*>(job.x) + (image * job.channels + channel_) * job.height * job.width),
+        group_(group(job)),
+        buffer_bytes_(buffer_bytes(job)),
         map_(static_cast<V*>(scratch)),
         buffers_(reinterpret_cast<char*>(map_ + kNarrowMapChannels * job.height)) {}
 
   static int64_t blocks(const RoiJob& job) { return (job.channels + kNarrowMapChannels - 1) / kNarrowMapChannels; }
 
-  // Channels that are streamed together: few enough for the first-level cache, and where they can be whole lines.
+  // Channels that are pooled, and streamed, together: whole lines where that leaves room in the first-level cache.
   static int64_t group(const RoiJob& job) {
     const int64_t bytes = job.bins_y * job.bins_x * static_cast<int64_t>(sizeof(Key));
     int64_t channels = 1;
-    while (channels < kNarrowMapChannels && channels * bytes < 8192 &&
+    while (channels < kNarrowMapChannels && 2 * channels * bytes <= 8192 &&
            (channels * bytes < 2048 || channels * bytes % kVectorBytes)) {
       channels *= 2;
     }
@@ -96,16 +98,16 @@ class NarrowMapPool {
   void pool_roi(int64_t roi) {
     Bins bins;
     read_columns(roi, bins);
-    const int64_t group = NarrowMapPool::group(job_), bins_per_channel = job_.bins_y * job_.bins_x;
-    for (int64_t c = 0; c < channels_; c += group) {
-      const int64_t count = channels_ - c < group ? channels_ - c : group;
+    const int64_t bins_per_channel = job_.bins_y * job_.bins_x;
+    for (int64_t c = 0; c < channels_; c += group_) {
+      const int64_t count = channels_ - c < group_ ? channels_ - c : group_;
       Key* to = static_cast<Key*>(job_.y) + (roi * job_.channels + channel_ + c) * bins_per_channel;
       if (!job_.stream) {
         pool_channels(roi, bins, c, count, to);
         continue;
       }
       second_ = !second_;  // the buffer that the last copy does not still read
-      Key* buffer = reinterpret_cast<Key*>(buffers_ + second_ * buffer_bytes(job_));
+      Key* buffer = reinterpret_cast<Key*>(buffers_ + second_ * buffer_bytes_);
       pool_channels(roi, bins, c, count, buffer);
       copy_.begin(to, buffer, static_cast<size_t>(count * bins_per_channel) * sizeof(Key));
     }
@@ -138,17 +140,15 @@ class NarrowMapPool {
     StreamedCopy copy = copy_;
     for (int64_t i = 0; i < bins_y; ++i) {
       const int64_t start = rows[i].start, lines = rows[i].end - start;
-      const V* map = map_ + first * height + start;
-      Key* bin = to + i * bins_x;
-      for (int64_t c = 0; c < count; ++c, map += height, bin += bins_y * bins_x) {
+      for (int64_t c = 0; c < count; ++c) {
         V best = empty;
         if (lines > 0) {
-          const V line = max_of_rows(map, lines);
+          const V line = max_of_rows(map_ + (first + c) * height + start, lines);
           best = permute(line, columns[0]);
           for (int64_t n = 1; n < widest; ++n) best = max(best, permute(line, columns[n]));
           best = any ? best : empty;
         }
-        store_some(bin, order.from_key(best), bins_x);
+        store_some(to + (c * bins_y + i) * bins_x, order.from_key(best), bins_x);
         copy.step();
       }
     }
@@ -167,6 +167,8 @@ class NarrowMapPool {
   const KeyOrder<Key> order_;
   const int64_t channel_, channels_;
   const Key* const x_;
+  const int64_t group_;
+  const size_t buffer_bytes_;
   V* const map_;
   char* const buffers_;
   bool second_ = false;

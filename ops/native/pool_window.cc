@@ -7,9 +7,11 @@
 //              combined with itself, shifted by 1, 2, 4, ... cells;
 //   gathering: each window is first folded to a vector, whose lanes have still to be combined; when there is a window
 //              for every lane, interleaving their vectors combines them all at once.
-// Where windows are of one row, gathering folds the map itself and there is no line.
+// Where windows are of one row, gathering folds the map itself and there is no line. Whole maps of narrow elements
+// are pool_whole_map.h's where indices are wanted.
 #include "pool_window.h"
 
+#include "pool_whole_map.h"
 #include "simd.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -38,7 +40,7 @@ struct OrderFor<Element, true> {
 template <class Element, class Lane, bool indexed, bool sliding>
 class WindowPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  static constexpr int kRowsAtOnce = 4;  // read side by side, while the next ones are fetched
+  static constexpr int kRowsAtOnce = 4;  // read side by side
   static constexpr int64_t kCellsPerUnit = int64_t{1} << 16;
   static constexpr int kArrays = indexed ? 2 : 1;  // of a line
   static constexpr Lane kLowest = static_cast<Lane>(Lane{1} << (8 * sizeof(Lane) - 1));
@@ -246,7 +248,7 @@ class WindowPool {
     for (int i = 0; i < count; ++i) rows[i] = plane + offsets[i];
     int64_t x = 0;
     for (; x + kLanes <= width_; x += kLanes) {
-      for (int i = 0; i < count; ++i) prefetch(rows[i] + x, kRowsAtOnce * width_);
+      for (int i = 0; i < count; ++i) prefetch_next_page(rows[i] + x);
       add_cells<count>(offsets, first, x, before, [&](int i) { return keys_at(rows[i] + x); });
     }
     if (x < width_) add_cells<count>(offsets, first, x, before, [&](int i) { return keys_at_end(rows[i] + x); });
@@ -331,6 +333,7 @@ class WindowPool {
       }
       Cells best = cells_at(keys_at(row + window.start), offset + window.start);
       for (int64_t x = window.start + kLanes; x < last; x += kLanes) {
+        prefetch_next_page(row + x);
         follow(best, cells_at(keys_at(row + x), offset + x));
       }
       follow(best, cells_at(keys_at(row + last), offset + last));
@@ -466,6 +469,9 @@ const PoolKernel& of_element(const PoolJob& job) {
   const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
   if constexpr (sizeof(Element) <= 2) {
     if (cells < int64_t{1} << 15) return of_steps<Element, int16_t, true>(job);
+    using WholeMap = WholeMapPool<Element>;
+    static constexpr PoolKernel whole_map = {WholeMap::units, WholeMap::scratch_bytes, WholeMap::run};
+    if (WholeMap::takes(job)) return whole_map;
   }
   if constexpr (sizeof(Element) <= 4) {
     if (cells < int64_t{1} << 31) return of_steps<Element, int32_t, true>(job);

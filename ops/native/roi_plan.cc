@@ -23,7 +23,7 @@ constexpr double kMapRow = 3;              // a row of the map
 constexpr double kBinRow = 5;              // a row of bins
 constexpr double kBinColumn = 1;           // each column of its widest bin
 constexpr double kBinLine = 1;             // each row of its bins
-constexpr int64_t kTallestNarrowMap = 32;  // of which a unit's channels are 32 KiB, and stay in the first-level cache
+constexpr int64_t kTallestNarrowMap = 32;  // of which a unit's channels are 32 KiB, and mostly in the first-level cache
 
 // Tables that are no larger stay in the second-level cache. Of larger ones a sweep keeps a few rows there.
 constexpr int64_t kCache = int64_t{1} << 20;
@@ -39,20 +39,22 @@ struct Work {
   double narrow_map = 0;                              // cycles for each channel
 };
 
+// The bins of an ROI are much alike: the largest of three stands for all.
+int64_t largest(const Window* windows, int64_t count) {
+  const auto size = [&](int64_t i) { return std::max<int64_t>(windows[i].end - windows[i].start, 0); };
+  return std::max({size(0), size(count / 2), size(count - 1)});
+}
+
 Work work_of(const RoiShape& shape, const RoiWindows& windows) {
   Work work;
   for (int64_t roi = 0; roi < shape.rois; ++roi) {
     const Window* rows = &windows.rows[static_cast<size_t>(roi * shape.bins_y)];
     const Window* columns = &windows.columns[static_cast<size_t>(roi * shape.bins_x)];
     const auto width = static_cast<double>(std::max<int64_t>(columns[shape.bins_x - 1].end - columns[0].start, 0));
-    // The bins of an ROI are much alike: the tallest of three stands for all.
-    const auto height = [&](int64_t i) { return std::max<int64_t>(rows[i].end - rows[i].start, 0); };
-    const int64_t tallest = std::max({height(0), height(shape.bins_y / 2), height(shape.bins_y - 1)});
-    if (tallest == 0 || width == 0) continue;
-    int64_t widest = 1;
-    for (int64_t j = 0; j < shape.bins_x; ++j) widest = std::max(widest, columns[j].end - columns[j].start);
+    const int64_t tallest = largest(rows, shape.bins_y), widest = largest(columns, shape.bins_x);
     work.narrow_map += static_cast<double>(shape.bins_y) *
                        (kBinRow + kBinColumn * static_cast<double>(widest) + kBinLine * static_cast<double>(tallest));
+    if (tallest == 0 || width == 0) continue;
     const double lines = width * static_cast<double>(shape.bins_y);
     work.lines += lines;
     work.map_lines += lines * static_cast<double>(tallest);
@@ -109,7 +111,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
   const double bins = kBin * rois * static_cast<double>(shape.bins_y * shape.bins_x);
   double least = std::numeric_limits<double>::infinity();
   const auto consider = [&](RoiKernel::Mode RoiKernel::* mode, double cycles, double units) {
-    const double time = cycles / std::min(static_cast<double>(shape.threads), units);
+    const double time = cycles / std::clamp(units, 1.0, static_cast<double>(shape.threads));
     if (time >= least) return;
     least = time;
     plan.mode = mode;
@@ -123,6 +125,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
     consider(&RoiKernel::narrow_map, (rows + work.narrow_map) * channels,
              images_with_rois * std::ceil(channels / kNarrowMapChannels));
   }
+  if (plan.mode != &RoiKernel::shared) plan.levels = 0;
   plan.sweep = plan.mode == &RoiKernel::shared && sweep(plan.levels);
   if (!plan.sweep) return plan;
 

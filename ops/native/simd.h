@@ -50,9 +50,24 @@ inline void prefetch(const Key* from, int64_t apart) {
       reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(apart) * sizeof(Key)));
 }
 
+// Of memory that is read from end to end: where a page ends, processors look no further by themselves.
+template <class Key>
+inline void prefetch_next_page(const Key* from) {
+  prefetch(from, 4096 / static_cast<int64_t>(sizeof(Key)));
+}
+
 template <class V>
 inline V max(V a, V b) {
   return a > b ? a : b;
+}
+
+// Whether any bit is set.
+template <class V>
+inline bool any(V v) {
+  uint64_t words[sizeof(V) / 8], all = 0;
+  __builtin_memcpy(words, &v, sizeof(V));
+  for (uint64_t word : words) all |= word;
+  return all != 0;
 }
 
 // Here one instruction permutes a whole vector, and others load and store some of its lanes.
@@ -65,7 +80,7 @@ inline V permute(V v, V lanes) {
   if constexpr (sizeof(v[0]) == 2) return reinterpret_cast<V>(_mm512_permutexvar_epi16(which, from));
   if constexpr (sizeof(v[0]) == 4) return reinterpret_cast<V>(_mm512_permutexvar_epi32(which, from));
   if constexpr (sizeof(v[0]) == 8) return reinterpret_cast<V>(_mm512_permutexvar_epi64(which, from));
-#else
+#else  // whose header warns of the intrinsics
   return __builtin_shuffle(v, lanes);
 #endif
 }
@@ -158,7 +173,10 @@ struct TieOrder : KeyOrder<Key> {
 
   template <class V>
   V to_key(V bits) const {
-    const V key = KeyOrder<Key>::to_key(bits);
+    return merged(KeyOrder<Key>::to_key(bits));
+  }
+  template <class V>
+  V merged(V key) const {
     if constexpr (sizeof(Key) == 1) return key;
     const V number = key > infinity ? V{} + nan : key;
     return number == minus_zero ? V{} + zero : number;

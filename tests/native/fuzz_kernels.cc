@@ -100,8 +100,12 @@ void fuzz_roi_kernels(ByteSource& source) {
   job.height = 1 + source.below(40);
   job.width = std::max<int64_t>(some_size(source), 1);
   job.channels = std::min(job.channels, std::max<int64_t>((1 << 14) / (job.images * job.height * job.width), 1));
-  job.bins_y = 1 + source.below(source.one_in(4) ? 40 : 7);
-  job.bins_x = 1 + source.below(source.one_in(4) ? 40 : 7);
+  const auto some_bins = [&] {
+    if (!source.one_in(4)) return 1 + source.below(7);
+    return source.one_in(2) ? source.pick<int64_t>({8, 15, 16, 17, 31, 32, 33}) : 1 + source.below(40);
+  };
+  job.bins_y = some_bins();
+  job.bins_x = some_bins();
   job.rois = 1 + source.below(12);
   while (job.rois > 1 && job.rois * job.channels * job.bins_y * job.bins_x > 1 << 15) --job.rois;
   job.stream = source.below(2) != 0;
@@ -228,6 +232,11 @@ PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& window
   return axis;
 }
 
+PoolAxis whole_axis(int64_t size, std::vector<Window>& windows) {
+  windows = {{0, size}};
+  return {size, 1, windows.data(), 0, 0, 0};
+}
+
 void fuzz_window_kernels(ByteSource& source) {
   const ElementType type =
       source.pick({ElementType::float_, ElementType::float16_, ElementType::int8_, ElementType::uint8_,
@@ -237,8 +246,13 @@ void fuzz_window_kernels(ByteSource& source) {
   std::vector<Window> depth, rows, columns;
   const int64_t width = std::max<int64_t>(some_size(source), 1);
   job.depth = some_axis(source, source.pick<int64_t>({1, 1, 2, 3, 5}), depth);
-  job.rows = some_axis(source, 1 + source.below(30), rows);
-  job.columns = some_axis(source, source.one_in(16) ? 300 * width : width, columns);
+  if (source.one_in(8)) {  // maps as a whole, large ones too
+    job.rows = whole_axis(1 + source.below(30), rows);
+    job.columns = whole_axis(1 + source.below(source.one_in(2) ? 4000 : 100), columns);
+  } else {
+    job.rows = some_axis(source, 1 + source.below(30), rows);
+    job.columns = some_axis(source, source.one_in(16) ? 300 * width : width, columns);
+  }
   const Shape sizes = {job.depth.size, job.rows.size, job.columns.size};
   const int64_t cells = checked_cells(sizes), counts = job.depth.count * job.rows.count * job.columns.count;
   job.planes = std::min<int64_t>(1 + source.below(9), std::max<int64_t>((1 << 14) / std::max(cells, counts), 1));

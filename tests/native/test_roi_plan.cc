@@ -168,10 +168,29 @@ void permutes_rows_of_narrow_maps() {
   shape = narrow;
   shape.narrow_map_width = 0;
   require(!permutes(shape, 10), "rows are permuted by a kernel that cannot");
+  // A unit's channels are one thread's: with few of them, ROIs by themselves keep more threads busy.
+  shape = narrow;
+  shape.channels = 17;
+  shape.blocks = 2;
+  require(permutes(shape, 10), "two units are too few for one thread");
+  shape.threads = 64;
+  require(!permutes(shape, 10), "threads that stand idle cost nothing");
   // Few bins of many columns leave most of a vector's lanes idle.
   shape = narrow;
   shape.bins_y = shape.bins_x = 2;
   require(!permutes(shape, 10), "rows of two bins are permuted");
+  // Images without ROIs cost nothing, and empty bins have to be written.
+  shape = narrow;
+  shape.images = 3;
+  RoiWindows windows = rois_of(shape, 10, 10);
+  const double all = plan_rois(shape, windows).cycles;
+  std::fill(windows.image.begin(), windows.image.end(), 1);
+  const double of_one = plan_rois(shape, windows).cycles;
+  require(of_one < all, "images without ROIs are read");
+  for (Window& rows : windows.rows) rows.end = rows.start;
+  const RoiPlan empty = plan_rois(shape, windows);
+  require(empty.mode == &RoiKernel::narrow_map && empty.cycles > 0.3 * of_one, "empty bins cost nothing");
+  require(empty.levels == 0 && !empty.sweep && empty.batch == 1 && empty.tasks.empty(), "tables that there are not");
 }
 
 // Batches hold as many ROIs' bins as a worker has memory for, or one; rows of bins go from the map's last row up.
