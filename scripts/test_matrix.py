@@ -1,4 +1,4 @@
-"""Run the tests on other Pythons, ONNX Runtimes, NumPys and ONNXs: `python scripts/test_matrix.py [CELL ...]`.
+"""Run the tests on other Pythons, ONNX Runtimes, NumPys and ONNXs: `scripts/test_matrix.py --wheel FILE [CELL ...]`.
 
 Each cell has an environment of its own under --work, with the package's wheel; those of the ONNX Runtimes between the
 oldest and the newest share the newest's, with their runtime before it on the path. They run the tests that call every

@@ -1,14 +1,17 @@
-"""Write the docs' tables from the registry and the tests' data: `python scripts/write_docs.py [--check]`.
+"""Write the docs' tables: `python scripts/write_docs.py [--check]`.
 
-With `--check` nothing is written, and the exit code is 1 where a file is not what it would be.
+They come from the registry, from the tests' data and from the benchmark's last whole run that is kept. With `--check`
+nothing is written, and the exit code is 1 where a file is not what it would be.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
 
+from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, ROI_CASES, SLIDING_CASES, Row
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.registry import OPERATORS, newest_versions
 
@@ -19,6 +22,9 @@ from bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
 from bad_inputs import BAD_INPUTS  # noqa: E402
 from bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
 from bad_nodes import DOORS, BadInput  # noqa: E402
+
+SPEED_CASES = (*ROI_CASES, *ADAPTIVE_CASES, SLIDING_CASES[0], SLIDING_CASES[4])
+"""Of the README's table."""
 
 
 def operators() -> str:
@@ -31,6 +37,23 @@ def operators() -> str:
 
 def backends() -> str:
     return table(["backend", "what"], [[f"`{name}`", row.about] for name, row in BACKENDS.items()])
+
+
+def speed() -> str:
+    """From the last whole run of the benchmark, in float on two threads."""
+    found = json.loads((ROOT / "docs" / "benchmark" / "results.json").read_text())["rows"]
+    ratios = {row["name"]: row["times_faster_than"] for row in found if row["threads"] == 2}
+    lines = []
+    for case in SPEED_CASES:
+        others = {peer: ratio for peer, ratio in ratios[Row(case).name].items() if ratio is not None}
+        stock = others.pop("ONNX Runtime", None)
+        fastest = min(others, key=others.__getitem__)
+        lines.append([f"{case.operator} {case}", short(stock), short(others[fastest]), fastest])
+    return table(["what", "ONNX Runtime", "fastest other", "who"], lines)
+
+
+def short(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
@@ -87,7 +110,7 @@ def bad_commands() -> str:
 
 
 TABLES = {
-    "README.md": {"operators": operators, "backends": backends},
+    "README.md": {"operators": operators, "speed": speed, "backends": backends},
     "docs/errors.md": {
         "doors": doors,
         "models": bad_models,

@@ -141,6 +141,7 @@ class RoiPool {
   // `at(x)` is the maximum over the bins' rows in column `origin + x`.
   template <class At>
   void pool_columns(const Window* columns, int64_t origin, V* bin, At at) {
+    StreamedCopy copy = copy_;  // a variable of its own, as the compiler takes any store for one to a member
     for (int64_t j = 0; j < job_.bins_x; ++j) {
       const int64_t start = columns[j].start - origin, end = columns[j].end - origin, width = end - start;
       if (width <= 0) {
@@ -156,37 +157,97 @@ class RoiPool {
         bin[j] = best;
       }
       // Half of a copy's lines go while the next ROI is pooled, the others while it is transposed.
-      if (j % 2) copy_.step();
+      if (j % 2) copy.step();
     }
+    copy_ = copy;
   }
 
   // The bins of the ROI in a slot as elements in the output's order, to where they belong.
   void write(int64_t roi, int64_t slot) {
-    const int64_t bins = bins_per_roi_;
-    const V* from = bins_ + slot * bins;
+    const V* from = bins_ + slot * bins_per_roi_;
+    if (!job_.stream) return write_part(from, destination(roi), channels_ * bins_per_roi_);
     // The buffer that the last ROI's copy does not still read.
     second_ = !second_;
-    V* transposed = transposed_ + second_ * (bins + kLanes);
-    Key* out = job_.stream ? reinterpret_cast<Key*>(transposed) : destination(roi);
-    // Squares from last to first: what a channel's last square leaves beyond its bins, the next channels' squares
-    // overwrite. In the output itself nothing may stick out of the block, which others write beside.
-    const int64_t room = job_.stream ? channels_ * bins + kLanes : channels_ * bins;
-    for (int64_t first = (bins - 1) / kLanes * kLanes; first >= 0; first -= kLanes) {
+    V* transposed = transposed_ + second_ * (bins_per_roi_ + kLanes);
+    Key* out = reinterpret_cast<Key*>(transposed);
+    if (channels_ < kLanes) {
+      write_part(from, out, channels_ * bins_per_roi_ + kLanes);
+    } else {
+      write_whole(from, out);
+    }
+    copy_.begin(destination(roi), transposed, static_cast<size_t>(channels_ * bins_per_roi_) * sizeof(Key));
+  }
+
+  // Squares go from last to first: what a channel's last square leaves beyond its bins, the next channels' squares
+  // overwrite. They begin with this bin.
+  int64_t last_square() const { return (bins_per_roi_ - 1) / kLanes * kLanes; }
+
+  // Where channels may be missing, and nothing may be written beyond so many elements.
+  void write_part(const V* from, Key* out, int64_t room) {
+    for (int64_t first = last_square(); first >= 0; first -= kLanes) {
       V square[kLanes];
       for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(from[first + i]);
       transpose<Key, kLanes>(square);
       for (int c = 0; c < channels_; ++c) {
-        const int64_t at = c * bins + first;
+        const int64_t at = c * bins_per_roi_ + first, left = bins_per_roi_ - first;
         if (c % 2) copy_.step();
         if (at + kLanes <= room) {
           store(out + at, square[c]);
         } else {
-          const int64_t left = bins - first < kLanes ? bins - first : kLanes;
-          __builtin_memcpy(out + at, &square[c], static_cast<size_t>(left) * sizeof(Key));
+          __builtin_memcpy(out + at, &square[c], static_cast<size_t>(left < kLanes ? left : kLanes) * sizeof(Key));
         }
       }
     }
-    if (job_.stream) copy_.begin(destination(roi), transposed, static_cast<size_t>(channels_ * bins) * sizeof(Key));
+  }
+
+  void write_whole(const V* from, Key* out) {
+    const int64_t bins = bins_per_roi_;
+    if constexpr (sizeof(Key) == 2) {
+      if (bins >= kLanes) return write_pairs(from, out);
+    }
+    StreamedCopy copy = copy_;
+    for (int64_t first = last_square(); first >= 0; first -= kLanes) {
+      V square[kLanes];
+      for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(from[first + i]);
+      transpose<Key, kLanes>(square);
+#pragma GCC unroll 32
+      for (int c = 0; c < kLanes; ++c) {
+        store(out + c * bins + first, square[c]);
+        if (c % 2) copy.step();
+      }
+    }
+    copy_ = copy;
+  }
+
+  // The same for narrow keys, of which a square would not fit the registers: pairs of bins are transposed as keys of
+  // twice the width, for half of the channels at a time. Interleaving gives channels 0 to 3, 8 to 11, ... or the
+  // others: an order that is good where what is left beyond a channel's bins ends before the next one's last square.
+  void write_pairs(const V* from, Key* out) {
+    using Pair = int32_t;
+    using Interleave = LaneInterleave<V, sizeof(Key)>;
+    constexpr int kPairs = kLanes / 2, kGroup = 8 / sizeof(Key);
+    const int64_t bins = bins_per_roi_;
+    StreamedCopy copy = copy_;
+    for (int64_t first = last_square(); first >= 0; first -= kLanes) {
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; ++half) {
+        Vector<Pair, bytes> pairs[kPairs];
+#pragma GCC unroll 16
+        for (int i = 0; i < kPairs; ++i) {
+          const V a = from[first + 2 * i], b = from[first + 2 * i + 1];
+          const V both = half ? Interleave::high(a, b) : Interleave::low(a, b);
+          pairs[i] = reinterpret_cast<Vector<Pair, bytes>>(order_.from_key(both));
+        }
+        transpose<Pair, kPairs>(pairs);
+#pragma GCC unroll 16
+        for (int i = 0; i < kPairs; ++i) {
+          const int c = (i / kGroup * 2 + half) * kGroup + i % kGroup;
+          store(out + c * bins + first, reinterpret_cast<V>(pairs[i]));
+          if (i % 2) copy.step();
+        }
+      }
+    }
+    copy_ = copy;
   }
 
   Key* destination(int64_t roi) const {

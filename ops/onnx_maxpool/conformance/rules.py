@@ -25,8 +25,8 @@ RULES = {
     "G4": Rule("+0 and -0 are equal.", ALL),
     "G5": Rule("The index is that of the first cell that holds the maximum, or of the first NaN.", INDEXED),
     "G6": Rule(
-        "A maximum selects and never rounds: an output is an input cell, in the tensor's own type, up to the sign of "
-        "zero and a NaN's payload.",
+        "A maximum selects and never rounds: an output is an input cell (or M9's 0), in the tensor's own type, up to "
+        "the sign of zero and a NaN's payload.",
         ALL,
     ),
     "G7": Rule("Zero ROIs, images or channels give an empty output of the right shape.", ALL),
