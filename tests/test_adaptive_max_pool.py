@@ -81,18 +81,21 @@ def test_ties_nan_and_zeros(run: Run) -> None:
 
 
 @pytest.mark.parametrize("element_type", ["float16", "bfloat16", "float"])
-def test_ties_nan_and_zeros_in_a_large_map(element_type: str) -> None:
-    """The first NaN wins, of either sign, and the first zero (G3 to G5)."""
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 1, 1)])
+def test_ties_nan_and_zeros_in_a_large_map(element_type: str, sizes: tuple[int, ...]) -> None:
+    """As NumPy's argmax has them: the first NaN wins, of either sign, and the first zero (G3 to G5)."""
     x = np.full((1, 4, 3, 181, 64), -1, dtype_of(element_type))
     cells = x.reshape(4, -1)
-    cells[0, [20_000, 30_000]] = 0.0, -0.0
-    cells[1, [20_000, 30_000]] = -0.0, 0.0
+    cells[0, [20_000, 20_500]] = 0.0, -0.0
+    cells[1, [20_000, 20_500]] = -0.0, 0.0
     cells[2, [9_000, 30_001, 34_751]] = np.inf, -np.nan, np.nan
-    cells[3, [0, 34_751]] = -np.inf
-    given = feeds(x, (1, 1, 1))
+    cells[3, [0, 11_583, 34_751]] = -np.inf
+    given = feeds(x, sizes)
     y, indices = native(model(NAME, OPSET, given, with_index=True), given)
-    assert_same(y.ravel(), np.array([0, 0, np.nan, -1], x.dtype))
-    assert indices.ravel().tolist() == [20_000, 20_000, 30_001, 1]
+    parts = x.astype(np.float32).reshape(4, sizes[0], -1)
+    expected = parts.argmax(-1) + np.arange(sizes[0]) * parts.shape[-1]
+    assert indices.reshape(4, -1).tolist() == expected.tolist()
+    assert_same(y.reshape(4, -1), np.take_along_axis(cells, expected, -1))
 
 
 @both

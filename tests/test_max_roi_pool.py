@@ -229,12 +229,16 @@ def test_more_rois_than_a_sweep_pools_at_once() -> None:
     assert_same(native(proto, x, rois, bin_edges="float32"), stock.run(None, {"X": x, "rois": rois})[0])
 
 
-def test_an_output_larger_than_the_cache() -> None:
-    """Streaming stores: 60 MB, with pieces that start and end within a cache line."""
+@pytest.mark.parametrize(
+    ("element_type", "width", "pooled_shape"),
+    [("float16", 40, (7, 7)), ("float16", 40, (4, 8)), ("float", 40, (7, 7)), ("float", 12, (7, 7))],
+)
+def test_an_output_larger_than_the_cache(element_type: str, width: int, pooled_shape: tuple[int, int]) -> None:
+    """Streaming stores, from 12 MiB on: with pieces that start and end within a cache line."""
     rng = np.random.default_rng(29)
-    x, rois = random_case(rng, np.dtype(np.float32), (1, 21, 12, 12), 15_000, 1.0, special=False)
-    proto = model(pooled_shape=(7, 7))
+    x, rois = random_case(rng, dtype_of(element_type), (1, 70, 12, width), 3_000, 1.0, special=False)
+    proto = model(element_type, pooled_shape=pooled_shape)
     y = native(proto, x, rois)
-    assert y.nbytes > 60_000_000
+    assert y.nbytes > 12 << 20
     some = rng.choice(len(rois), 500, replace=False)
     assert_same(y[some], reference(proto, x, rois[some]))

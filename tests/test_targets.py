@@ -60,10 +60,11 @@ def test_every_target_equals_the_reference() -> None:
         assert (done.stdout.strip(), done.returncode) == ("equal", 0), f"{target}: {done.stderr}"
 
 
-def test_every_target_equals_the_reference_in_what_the_property_tests_draw() -> None:
-    """But for the last, which is the one that the property tests run on anyway."""
-    chosen = ["-k", "native_and_reference", "test_roi_properties.py", "test_pool_properties.py"]
+def test_every_target_passes_the_tests_of_large_maps_and_of_what_is_drawn() -> None:
+    """But for the last, which is the one that the tests run on anyway."""
+    files = [f"test_{name}.py" for name in ("roi_properties", "pool_properties", "max_roi_pool", "max_pooling1")]
+    chosen = ["-k", "native_and_reference or large_map or larger_than_the_cache", *files, "test_adaptive_max_pool.py"]
     for target in targets_here()[:-1]:
         done = run_with_target(target, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
         assert done.returncode == 0, f"{target}: {done.stdout}"
-        assert "2 passed" in done.stdout
+        assert "30 passed" in done.stdout

@@ -162,51 +162,50 @@ class RoiPool {
     copy_ = copy;
   }
 
-  // The bins of the ROI in a slot as elements in the output's order, to where they belong.
+  // The bins of the ROI in a slot as elements in the output's order, to where they belong. Squares go from last to
+  // first: what a channel's last square leaves beyond its bins, the next channels' squares overwrite.
   void write(int64_t roi, int64_t slot) {
     const V* from = bins_ + slot * bins_per_roi_;
-    if (!job_.stream) return write_part(from, destination(roi), channels_ * bins_per_roi_);
     // The buffer that the last ROI's copy does not still read.
     second_ = !second_;
     V* transposed = transposed_ + second_ * (bins_per_roi_ + kLanes);
-    Key* out = reinterpret_cast<Key*>(transposed);
-    if (channels_ < kLanes) {
-      write_part(from, out, channels_ * bins_per_roi_ + kLanes);
-    } else {
-      write_whole(from, out);
+    Key* out = job_.stream ? reinterpret_cast<Key*>(transposed) : destination(roi);
+    int64_t first = (bins_per_roi_ - 1) / kLanes * kLanes;
+    const bool may_stick_out = job_.stream || bins_per_roi_ % kLanes == 0;
+    while (first >= 0 && (channels_ < kLanes || (!may_stick_out && first + kLanes > bins_per_roi_))) {
+      write_part(from, out, first);
+      first -= kLanes;
     }
-    copy_.begin(destination(roi), transposed, static_cast<size_t>(channels_ * bins_per_roi_) * sizeof(Key));
+    if (first >= 0) write_whole(from, out, first);
+    if (job_.stream) {
+      copy_.begin(destination(roi), transposed, static_cast<size_t>(channels_ * bins_per_roi_) * sizeof(Key));
+    }
   }
 
-  // Squares go from last to first: what a channel's last square leaves beyond its bins, the next channels' squares
-  // overwrite. They begin with this bin.
-  int64_t last_square() const { return (bins_per_roi_ - 1) / kLanes * kLanes; }
-
-  // Where channels may be missing, and nothing may be written beyond so many elements.
-  void write_part(const V* from, Key* out, int64_t room) {
-    for (int64_t first = last_square(); first >= 0; first -= kLanes) {
-      V square[kLanes];
-      for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(from[first + i]);
-      transpose<Key, kLanes>(square);
-      for (int c = 0; c < channels_; ++c) {
-        const int64_t at = c * bins_per_roi_ + first, left = bins_per_roi_ - first;
-        if (c % 2) copy_.step();
-        if (at + kLanes <= room) {
-          store(out + at, square[c]);
-        } else {
-          __builtin_memcpy(out + at, &square[c], static_cast<size_t>(left < kLanes ? left : kLanes) * sizeof(Key));
-        }
+  // A square where channels may be missing, and nothing may stick out of the block: others write beside it.
+  void write_part(const V* from, Key* out, int64_t first) {
+    V square[kLanes];
+    for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(from[first + i]);
+    transpose<Key, kLanes>(square);
+    for (int c = 0; c < channels_; ++c) {
+      const int64_t at = c * bins_per_roi_ + first, left = bins_per_roi_ - first;
+      if (c % 2) copy_.step();
+      if (at + kLanes <= channels_ * bins_per_roi_) {
+        store(out + at, square[c]);
+      } else {
+        __builtin_memcpy(out + at, &square[c], static_cast<size_t>(left < kLanes ? left : kLanes) * sizeof(Key));
       }
     }
   }
 
-  void write_whole(const V* from, Key* out) {
+  // The squares from this one down to the first.
+  void write_whole(const V* from, Key* out, int64_t first) {
     const int64_t bins = bins_per_roi_;
     if constexpr (sizeof(Key) == 2) {
-      if (bins >= kLanes) return write_pairs(from, out);
+      if (bins >= kLanes) return write_pairs(from, out, first);
     }
     StreamedCopy copy = copy_;
-    for (int64_t first = last_square(); first >= 0; first -= kLanes) {
+    for (; first >= 0; first -= kLanes) {
       V square[kLanes];
       for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(from[first + i]);
       transpose<Key, kLanes>(square);
@@ -222,13 +221,13 @@ class RoiPool {
   // The same for narrow keys, of which a square would not fit the registers: pairs of bins are transposed as keys of
   // twice the width, for half of the channels at a time. Interleaving gives channels 0 to 3, 8 to 11, ... or the
   // others: an order that is good where what is left beyond a channel's bins ends before the next one's last square.
-  void write_pairs(const V* from, Key* out) {
+  void write_pairs(const V* from, Key* out, int64_t first) {
     using Pair = int32_t;
     using Interleave = LaneInterleave<V, sizeof(Key)>;
     constexpr int kPairs = kLanes / 2, kGroup = 8 / sizeof(Key);
     const int64_t bins = bins_per_roi_;
     StreamedCopy copy = copy_;
-    for (int64_t first = last_square(); first >= 0; first -= kLanes) {
+    for (; first >= 0; first -= kLanes) {
 #pragma GCC unroll 2
       for (int half = 0; half < 2; ++half) {
         Vector<Pair, bytes> pairs[kPairs];

@@ -7,11 +7,11 @@
 //              combined with itself, shifted by 1, 2, 4, ... cells;
 //   gathering: each window is first folded to a vector, whose lanes have still to be combined; when there is a window
 //              for every lane, interleaving their vectors combines them all at once.
-// Where windows are of one row, gathering folds the map itself and there is no line. Whole maps of narrow elements
-// are pool_whole_map.h's where indices are wanted.
+// Where windows are of one row, gathering folds the map itself and there is no line. Large windows of narrow
+// elements are pool_large_window.h's where indices are wanted.
 #include "pool_window.h"
 
-#include "pool_whole_map.h"
+#include "pool_large_window.h"
 #include "simd.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -469,9 +469,9 @@ const PoolKernel& of_element(const PoolJob& job) {
   const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
   if constexpr (sizeof(Element) <= 2) {
     if (cells < int64_t{1} << 15) return of_steps<Element, int16_t, true>(job);
-    using WholeMap = WholeMapPool<Element>;
-    static constexpr PoolKernel whole_map = {WholeMap::units, WholeMap::scratch_bytes, WholeMap::run};
-    if (WholeMap::takes(job)) return whole_map;
+    using Large = LargeWindowPool<Element>;
+    static constexpr PoolKernel large = {Large::units, Large::scratch_bytes, Large::run};
+    if (Large::takes(job)) return large;
   }
   if constexpr (sizeof(Element) <= 4) {
     if (cells < int64_t{1} << 31) return of_steps<Element, int32_t, true>(job);

@@ -201,10 +201,21 @@ void fuzz_roi_kernels(ByteSource& source) {
   }
 }
 
+// Zeros but for a few cells, so that the maximum may be anywhere: a planted one, or the first.
+void plant_cells(ByteSource& source, OrtValue& x) {
+  const auto bytes = static_cast<int64_t>(element_size(x.type)), cells = checked_cells(x.shape);
+  auto* const begin = static_cast<char*>(x.block.data());
+  std::fill_n(begin, cells * bytes, char{0});
+  for (int64_t left = 1 + source.below(4); left > 0; --left) {
+    const int64_t at = source.below(2) ? cells - 1 - source.below(std::min<int64_t>(cells, 130)) : source.below(cells);
+    std::fill_n(begin + at * bytes, bytes, static_cast<char>(source.below(256)));
+  }
+}
+
 // An axis and its windows: sliding with padding, even, or of any kind.
-PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& windows) {
+PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& windows, int64_t most_even = 20) {
   PoolAxis axis{size, 0, nullptr, 0, 0, 0};
-  const int64_t kind = source.below(4);
+  const int64_t kind = most_even < 20 ? 2 + source.below(2) : source.below(4);
   if (kind < 2) {
     axis.step = 1 + source.below(4);
     axis.length = 1 + source.below(source.one_in(4) ? size + 20 : 5);
@@ -217,7 +228,7 @@ PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& window
       windows.push_back(naive::sliding_window(i, axis.step, before, axis.length, size));
     }
   } else {
-    axis.count = 1 + source.below(20);
+    axis.count = 1 + source.below(most_even);
     for (int64_t i = 0; i < axis.count; ++i) {
       Window window = naive::even_window(i, axis.count, size);
       if (kind == 3) {
@@ -246,16 +257,20 @@ void fuzz_window_kernels(ByteSource& source) {
   std::vector<Window> depth, rows, columns;
   const int64_t width = std::max<int64_t>(some_size(source), 1);
   job.depth = some_axis(source, source.pick<int64_t>({1, 1, 2, 3, 5}), depth);
-  if (source.one_in(8)) {  // maps as a whole, large ones too
-    job.rows = whole_axis(1 + source.below(30), rows);
-    job.columns = whole_axis(1 + source.below(source.one_in(2) ? 4000 : 100), columns);
+  const bool large = source.one_in(8);
+  if (large) {  // windows of many cells
+    job.depth = whole_axis(1, depth);
+    job.rows = whole_axis(1, rows);
+    job.columns = some_axis(source, (1 << 15) + source.below(1 << 14), columns, 3);
   } else {
     job.rows = some_axis(source, 1 + source.below(30), rows);
     job.columns = some_axis(source, source.one_in(16) ? 300 * width : width, columns);
   }
   const Shape sizes = {job.depth.size, job.rows.size, job.columns.size};
   const int64_t cells = checked_cells(sizes), counts = job.depth.count * job.rows.count * job.columns.count;
-  job.planes = std::min<int64_t>(1 + source.below(9), std::max<int64_t>((1 << 14) / std::max(cells, counts), 1));
+  job.planes = large
+                   ? 1 + source.below(3)
+                   : std::min<int64_t>(1 + source.below(9), std::max<int64_t>((1 << 14) / std::max(cells, counts), 1));
   job.order = order_of(type);
   const bool indexed = source.below(3) != 0;
   job.indices_are_64_bits = source.below(2) != 0;
@@ -265,6 +280,7 @@ void fuzz_window_kernels(ByteSource& source) {
   const auto x = stand_in::tensor(type, {job.planes, cells}, static_cast<size_t>(source.below(8)));
   const size_t offset = static_cast<size_t>(source.below(64));
   fill_cells(source, *x);
+  if (large && source.below(2)) plant_cells(source, *x);
   job.x = x->block.data();
 
   if (cells_in(depth) * cells_in(rows) * cells_in(columns) * job.planes > kMostWork) return;
