@@ -18,7 +18,8 @@ def machine() -> dict[str, Any]:
     return {
         "cpu": cpu_model(),
         "cpus": cpus(),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        # Without the names that builds of a kernel have: the version is what tells.
+        "system": f"{platform.system()} {platform.release().partition('-')[0]} {platform.machine()}",
         "python": platform.python_version(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "target": os.environ.get("ONNX_MAXPOOL_TARGET"),
