@@ -16,7 +16,6 @@ class LargeWindowPool {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Element);
   static constexpr int64_t kSearched = 8 * kLanes;  // at once, cells where one may be the maximum
   static constexpr int64_t kBlock = 8 * kSearched;
-  static constexpr int64_t kCellsPerUnit = int64_t{1} << 16;
 
  public:
   // Whether the job's windows are of one row, as those of whole maps are (window_op.cc), and large enough.
@@ -46,8 +45,7 @@ class LargeWindowPool {
   static int64_t windows(const PoolJob& job) { return job.planes * job.columns.count; }
   static int64_t windows_per_unit(const PoolJob& job) {
     const Window window = job.columns.windows[job.columns.count / 2];
-    const int64_t cells = window.end - window.start;
-    return cells < kCellsPerUnit ? kCellsPerUnit / cells : 1;
+    return pieces_per_unit(window.end - window.start);
   }
 
   void pool_window(int64_t number) {

@@ -40,8 +40,7 @@ struct OrderFor<Element, true> {
 template <class Element, class Lane, bool indexed, bool sliding>
 class WindowPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  static constexpr int kRowsAtOnce = 4;  // read side by side
-  static constexpr int64_t kCellsPerUnit = int64_t{1} << 16;
+  static constexpr int kRowsAtOnce = 4;            // read side by side
   static constexpr int kArrays = indexed ? 2 : 1;  // of a line
   static constexpr Lane kLowest = static_cast<Lane>(Lane{1} << (8 * sizeof(Lane) - 1));
   static constexpr Lane kNowhere = static_cast<Lane>(~kLowest);
@@ -83,11 +82,10 @@ class WindowPool {
   static int64_t lines(const PoolJob& job) { return job.planes * lines_per_plane(job); }
   static int64_t plane_cells(const PoolJob& job) { return job.depth.size * job.rows.size * job.columns.size; }
 
-  // As many lines as read a part of a cache, by the size of the window in the middle.
+  // By the size of the window in the middle.
   static int64_t lines_per_unit(const PoolJob& job) {
     const Window z = job.depth.windows[job.depth.count / 2], y = job.rows.windows[job.rows.count / 2];
-    const int64_t per_line = (z.end - z.start) * (y.end - y.start) * job.columns.size;
-    return per_line < kCellsPerUnit ? kCellsPerUnit / per_line : 1;
+    return pieces_per_unit((z.end - z.start) * (y.end - y.start) * job.columns.size);
   }
 
   // The line's cells: those that padding adds to a row before and after, and what vectors may stick out by.

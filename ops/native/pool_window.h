@@ -38,4 +38,11 @@ struct PoolKernel {
   void (*run)(const PoolJob&, int64_t unit, void* scratch);
 };
 
+// As many pieces of work, each of so many cells, as read a part of a cache. Internal to each file, as kernels are
+// compiled for processors of their own.
+static inline int64_t pieces_per_unit(int64_t cells) {
+  constexpr int64_t kCells = int64_t{1} << 16;
+  return cells < kCells ? kCells / cells : 1;
+}
+
 }  // namespace onnx_maxpool
