@@ -44,7 +44,9 @@ Shape dimensions(const OrtApi* api, const OrtTensorTypeAndShapeInfo* info) {
 // Memory from the runtime's arena.
 class Scratch {
  public:
+  // Nothing where no bytes are wanted, as a small run would notice the calls.
   Scratch(const OrtApi* api, const OrtKernelContext* context, size_t bytes) : api_(api), allocator_(api) {
+    if (bytes == 0) return;
     OwnedMemoryInfo info(api);
     check(api, ort::CreateCpuMemoryInfo::of(api)(ort::kArenaAllocator, ort::kMemoryDefault, info.out()));
     check(api, ort::KernelContextGetAllocator::of(api)(context, info.get(), allocator_.out()));
@@ -202,7 +204,7 @@ void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, const voi
   // Each worker takes units until none is left: the scratch is then bounded whatever the number of units, and a slow
   // unit holds up nobody. With fewer threads the first workers leave nothing to the rest.
   const size_t workers = static_cast<size_t>(std::min(units, threads_.workers(cycles)));
-  const Scratch scratch(api_, context_, workers * shared.stride + 64);
+  const Scratch scratch(api_, context_, scratch_bytes ? workers * shared.stride + 64 : 0);
   const auto address = reinterpret_cast<uintptr_t>(scratch.get());
   shared.scratch = static_cast<char*>(scratch.get()) + (-address % 64);
 

@@ -18,19 +18,18 @@ class NarrowMapPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Key);
 
  public:
-  static int64_t units(const RoiJob& job) { return job.images * blocks(job); }
+  static int64_t units(const RoiJob& job) { return roi_units(job, blocks(job)); }
 
   static size_t scratch_bytes(const RoiJob& job) {
     return sizeof(V) * static_cast<size_t>(kNarrowMapChannels * job.height) + 2 * buffer_bytes(job);
   }
 
   static void run(const RoiJob& job, int64_t unit, void* scratch) {
-    const int64_t image = unit / blocks(job);
-    const int64_t begin = job.image_begins[image], end = job.image_begins[image + 1];
-    if (begin == end) return;
-    NarrowMapPool pool(job, image, unit % blocks(job), scratch);
+    const auto [group, block] = roi_share(job, blocks(job), unit);
+    if (group.begin == group.end) return;
+    NarrowMapPool pool(job, group.image, block, scratch);
     pool.read_map();
-    for (int64_t i = begin; i < end; ++i) pool.pool_roi(job.image_rois[i]);
+    for (int64_t i = group.begin; i < group.end; ++i) pool.pool_roi(job.rois_by_image[i]);
     pool.copy_.finish();
   }
 
@@ -80,7 +79,7 @@ class NarrowMapPool {
     V any;
   };
   void read_columns(int64_t roi, Bins& bins) const {
-    const Window* columns = job_.columns + roi * job_.bins_x;
+    const RoiWindow* columns = job_.columns + roi * job_.bins_x;
     V start{}, last{};
     bins.widest = 1;
     for (int64_t j = 0; j < job_.bins_x; ++j) {
@@ -131,7 +130,7 @@ class NarrowMapPool {
   template <int most>
   void pool_channels(int64_t roi, const Bins& bins, int64_t first, int64_t count, Key* to) {
     const int64_t height = job_.height, bins_y = job_.bins_y, bins_x = job_.bins_x;
-    const Window* rows = job_.rows + roi * bins_y;
+    const RoiWindow* rows = job_.rows + roi * bins_y;
     const KeyOrder<Key> order = order_;
     const V empty = V{} - order.offset, any = bins.any;  // the key of 0 (M9)
     const int64_t widest = most < kLanes ? most : bins.widest;

@@ -15,17 +15,20 @@ template <class Key, int bytes>
 class RoiPool {
   using V = Vector<Key, bytes>;
   static constexpr int kLanes = bytes / sizeof(Key);
+  // Bins that are transposed at once: of narrow keys a square would not fit the registers.
+  static constexpr int kStrip = sizeof(Key) == 2 && bytes > 16 ? kLanes / 2 : kLanes;
+  static constexpr int kFewBins = kStrip / 4;
 
  public:
   static int64_t blocks(const RoiJob& job) { return (job.channels + kLanes - 1) / kLanes; }
 
-  static int64_t shared_units(const RoiJob& job) { return job.images * blocks(job); }
+  static int64_t shared_units(const RoiJob& job) { return roi_units(job, blocks(job)); }
   static int64_t separate_units(const RoiJob& job) { return job.rois * blocks(job); }
 
   static size_t separate_scratch(const RoiJob& job) {
-    // A line; a batch's bins; twice one ROI's in the output's order, where a last vector may stick out.
-    const size_t bins = static_cast<size_t>(job.bins_y * job.bins_x), batch = static_cast<size_t>(job.batch);
-    return sizeof(V) * (static_cast<size_t>(job.width) + kLanes + (batch + 2) * bins + 3 * kLanes);
+    // A line; each slot's bins; twice one ROI's in the output's order, where a last vector may stick out.
+    const size_t bins = static_cast<size_t>(job.bins_y * job.bins_x), slots = static_cast<size_t>(job.slots);
+    return sizeof(V) * (static_cast<size_t>(job.width) + kLanes + (slots + 2) * bins + 3 * kLanes);
   }
   static size_t shared_scratch(const RoiJob& job) {
     size_t rows = 0;
@@ -34,23 +37,19 @@ class RoiPool {
   }
 
   static void run_shared(const RoiJob& job, int64_t unit, void* scratch) {
-    const int64_t image = unit / blocks(job);
-    const int64_t begin = job.image_begins[image], end = job.image_begins[image + 1];
-    if (begin == end) return;
-    RoiPool pool(job, image, unit % blocks(job), scratch);
-    const auto lines_of = [&](Window rows, Window) { return pool.lines_of_tables(rows); };
-    if (!job.sweep) {
+    const auto [group, block] = roi_share(job, blocks(job), unit);
+    const int64_t* rois = job.rois_by_image + group.begin;
+    const int64_t count = group.end - group.begin;
+    if (count == 0) return;
+    RoiPool pool(job, group.image, block, scratch);
+    const auto lines_of = [&](RoiWindow rows, RoiWindow) { return pool.lines_of_tables(rows); };
+    if (job.sweep) {
+      const RoiTask* tasks = job.tasks + group.begin * job.bins_y;
+      for (int64_t i = 0; i < count * job.bins_y; ++i) pool.pool_row(rois[tasks[i].slot], tasks[i], lines_of);
+      for (int64_t slot = 0; slot < count; ++slot) pool.write(rois[slot], slot);
+    } else {
       pool.fill_tables(0);
-      for (int64_t i = begin; i < end; ++i) pool.pool_roi(job.image_rois[i], lines_of);
-    }
-    for (int64_t first = begin; job.sweep && first < end; first += job.batch) {
-      const int64_t count = end - first < job.batch ? end - first : job.batch;
-      pool.filled_ = job.height;
-      const RoiTask* tasks = job.tasks + first * job.bins_y;
-      for (int64_t i = 0; i < count * job.bins_y; ++i) {
-        pool.pool_row(job.image_rois[first + tasks[i].slot], tasks[i], lines_of);
-      }
-      for (int64_t slot = 0; slot < count; ++slot) pool.write(job.image_rois[first + slot], slot);
+      for (int64_t i = 0; i < count; ++i) pool.pool_roi(rois[i], lines_of);
     }
     pool.copy_.finish();
   }
@@ -58,7 +57,7 @@ class RoiPool {
   static void run_separate(const RoiJob& job, int64_t unit, void* scratch) {
     const int64_t roi = unit / blocks(job);
     RoiPool pool(job, job.image[roi], unit % blocks(job), scratch);
-    const auto lines_of = [&](Window rows, Window span) { return pool.line_of_map(rows, span); };
+    const auto lines_of = [&](RoiWindow rows, RoiWindow span) { return pool.line_of_map(rows, span); };
     pool.pool_roi(roi, lines_of);
     pool.copy_.finish();
   }
@@ -75,7 +74,7 @@ class RoiPool {
         line_(static_cast<V*>(scratch)),
         bins_(line_ + job.width + kLanes),
         bins_per_roi_(job.bins_y * job.bins_x),
-        transposed_(bins_ + job.batch * bins_per_roi_ + kLanes),
+        transposed_(bins_ + job.slots * bins_per_roi_ + kLanes),
         filled_(job.height) {
     V* table = transposed_ + 2 * (bins_per_roi_ + kLanes);
     for (int k = 0; k <= job.levels; ++k) {
@@ -105,17 +104,17 @@ class RoiPool {
 
   template <class LinesOf>
   void pool_roi(int64_t roi, LinesOf lines_of) {
-    for (int64_t row = 0; row < job_.bins_y; ++row) pool_row(roi, {0, row}, lines_of);
+    for (int32_t row = 0; row < job_.bins_y; ++row) pool_row(roi, {0, row}, lines_of);
     write(roi, 0);
   }
 
   // A row of an ROI's bins; `lines_of(rows, columns)` gives lines that stand for these rows of the map.
   template <class LinesOf>
   void pool_row(int64_t roi, RoiTask task, LinesOf lines_of) {
-    const Window rows = job_.rows[roi * job_.bins_y + task.row];
-    const Window* columns = job_.columns + roi * job_.bins_x;
+    const RoiWindow rows = job_.rows[roi * job_.bins_y + task.row];
+    const RoiWindow* columns = job_.columns + roi * job_.bins_x;
     // Bins overlap or touch, so the columns from the first bin's start to the last one's end are all wanted.
-    const Window span = {columns[0].start, columns[job_.bins_x - 1].end};
+    const RoiWindow span = {columns[0].start, columns[job_.bins_x - 1].end};
     V* bin = bins_ + task.slot * bins_per_roi_ + task.row * job_.bins_x;
     if (rows.start >= rows.end || span.start >= span.end) {
       for (int64_t j = 0; j < job_.bins_x; ++j) bin[j] = empty();
@@ -140,7 +139,7 @@ class RoiPool {
 
   // `at(x)` is the maximum over the bins' rows in column `origin + x`.
   template <class At>
-  void pool_columns(const Window* columns, int64_t origin, V* bin, At at) {
+  void pool_columns(const RoiWindow* columns, int64_t origin, V* bin, At at) {
     StreamedCopy copy = copy_;  // a variable of its own, as the compiler takes any store for one to a member
     for (int64_t j = 0; j < job_.bins_x; ++j) {
       const int64_t start = columns[j].start - origin, end = columns[j].end - origin, width = end - start;
@@ -162,33 +161,38 @@ class RoiPool {
     copy_ = copy;
   }
 
-  // The bins of the ROI in a slot as elements in the output's order, to where they belong. Squares go from last to
-  // first: what a channel's last square leaves beyond its bins, the next channels' squares overwrite.
+  // The bins of the ROI in a slot as elements in the output's order, to where they belong. Strips of bins go from last
+  // to first: what a channel's last strip leaves beyond its bins, the next channels' strips overwrite.
   void write(int64_t roi, int64_t slot) {
     const V* from = bins_ + slot * bins_per_roi_;
     // The buffer that the last ROI's copy does not still read.
     second_ = !second_;
     V* transposed = transposed_ + second_ * (bins_per_roi_ + kLanes);
     Key* out = job_.stream ? reinterpret_cast<Key*>(transposed) : destination(roi);
-    int64_t first = (bins_per_roi_ - 1) / kLanes * kLanes;
-    const bool may_stick_out = job_.stream || bins_per_roi_ % kLanes == 0;
-    while (first >= 0 && (channels_ < kLanes || (!may_stick_out && first + kLanes > bins_per_roi_))) {
-      write_part(from, out, first);
-      first -= kLanes;
+    const int64_t rest = bins_per_roi_ % kStrip;
+    int64_t end = bins_per_roi_;
+    if (channels_ < kLanes) {
+      while (end > 0) end = write_part(from, out, end, kLanes);
+    } else if (rest <= kFewBins) {
+      end = write_columns(from, out, end - rest);
+    } else if (!job_.stream) {
+      end = write_part(from, out, end, kStrip);
     }
-    if (first >= 0) write_whole(from, out, first);
+    if (end > 0) write_strips(from, out, (end - 1) / kStrip * kStrip);
     if (job_.stream) {
       copy_.begin(destination(roi), transposed, static_cast<size_t>(channels_ * bins_per_roi_) * sizeof(Key));
     }
   }
 
-  // A square where channels may be missing, and nothing may stick out of the block: others write beside it.
-  void write_part(const V* from, Key* out, int64_t first) {
+  // The last bins before `end`, of strips of so many, where channels may be missing, and nothing may stick out of the
+  // block: others write beside it. Where they begin.
+  int64_t write_part(const V* from, Key* out, int64_t end, int64_t strip) {
+    const int64_t first = (end - 1) / strip * strip;
     V square[kLanes];
     for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(from[first + i]);
     transpose<Key, kLanes>(square);
     for (int c = 0; c < channels_; ++c) {
-      const int64_t at = c * bins_per_roi_ + first, left = bins_per_roi_ - first;
+      const int64_t at = c * bins_per_roi_ + first, left = end - first;
       if (c % 2) copy_.step();
       if (at + kLanes <= channels_ * bins_per_roi_) {
         store(out + at, square[c]);
@@ -196,54 +200,59 @@ class RoiPool {
         __builtin_memcpy(out + at, &square[c], static_cast<size_t>(left < kLanes ? left : kLanes) * sizeof(Key));
       }
     }
+    return first;
   }
 
-  // The squares from this one down to the first.
-  void write_whole(const V* from, Key* out, int64_t first) {
-    const int64_t bins = bins_per_roi_;
-    if constexpr (sizeof(Key) == 2) {
-      if (bins >= kLanes) return write_pairs(from, out, first);
+  // The bins from `first` on, one by one: of a few that is cheaper than to transpose a strip.
+  int64_t write_columns(const V* from, Key* out, int64_t first) {
+    StreamedCopy copy = copy_;
+    for (int64_t bin = first; bin < bins_per_roi_; ++bin) {
+      Key channels[kLanes];
+      store(channels, order_.from_key(from[bin]));
+#pragma GCC unroll 32
+      for (int c = 0; c < kLanes; ++c) {
+        out[c * bins_per_roi_ + bin] = channels[c];
+        if (c % (kLanes / 2) == 0) copy.step();
+      }
+    }
+    copy_ = copy;
+    return first;
+  }
+
+  // The strips from this one down to the first.
+  void write_strips(const V* from, Key* out, int64_t first) {
+    if constexpr (kStrip < kLanes) {
+      if (bins_per_roi_ >= kStrip) return write_half_strips(from, out, first);
     }
     StreamedCopy copy = copy_;
-    for (; first >= 0; first -= kLanes) {
+    for (; first >= 0; first -= kStrip) {
       V square[kLanes];
       for (int i = 0; i < kLanes; ++i) square[i] = order_.from_key(from[first + i]);
       transpose<Key, kLanes>(square);
 #pragma GCC unroll 32
       for (int c = 0; c < kLanes; ++c) {
-        store(out + c * bins + first, square[c]);
+        store(out + c * bins_per_roi_ + first, square[c]);
         if (c % 2) copy.step();
       }
     }
     copy_ = copy;
   }
 
-  // The same for narrow keys, of which a square would not fit the registers: pairs of bins are transposed as keys of
-  // twice the width, for half of the channels at a time. Interleaving gives channels 0 to 3, 8 to 11, ... or the
-  // others: an order that is good where what is left beyond a channel's bins ends before the next one's last square.
-  void write_pairs(const V* from, Key* out, int64_t first) {
-    using Pair = int32_t;
-    using Interleave = LaneInterleave<V, sizeof(Key)>;
-    constexpr int kPairs = kLanes / 2, kGroup = 8 / sizeof(Key);
-    const int64_t bins = bins_per_roi_;
+  // Channels come in another order than the output's, so that what is left beyond a channel's bins has to end before
+  // the next one's last strip.
+  void write_half_strips(const V* from, Key* out, int64_t first) {
+    using Half = typename MakeSequence<kStrip>::type;
     StreamedCopy copy = copy_;
-    for (; first >= 0; first -= kLanes) {
-#pragma GCC unroll 2
-      for (int half = 0; half < 2; ++half) {
-        Vector<Pair, bytes> pairs[kPairs];
+    for (; first >= 0; first -= kStrip) {
+      V strip[kStrip];
+      for (int i = 0; i < kStrip; ++i) strip[i] = order_.from_key(from[first + i]);
+      transpose_half<kLanes>(strip);
 #pragma GCC unroll 16
-        for (int i = 0; i < kPairs; ++i) {
-          const V a = from[first + 2 * i], b = from[first + 2 * i + 1];
-          const V both = half ? Interleave::high(a, b) : Interleave::low(a, b);
-          pairs[i] = reinterpret_cast<Vector<Pair, bytes>>(order_.from_key(both));
-        }
-        transpose<Pair, kPairs>(pairs);
-#pragma GCC unroll 16
-        for (int i = 0; i < kPairs; ++i) {
-          const int c = (i / kGroup * 2 + half) * kGroup + i % kGroup;
-          store(out + c * bins + first, reinterpret_cast<V>(pairs[i]));
-          if (i % 2) copy.step();
-        }
+      for (int i = 0; i < kStrip; ++i) {
+        Key* const to = out + half_lane<kLanes>(i) * bins_per_roi_ + first;
+        store(to, half_of<0, Key>(strip[i], Half{}));
+        store(to + kHalfApart * bins_per_roi_, half_of<1, Key>(strip[i], Half{}));
+        if (i % 2) copy.step();
       }
     }
     copy_ = copy;
@@ -293,7 +302,7 @@ class RoiPool {
     }
   }
 
-  Lines lines_of_tables(Window rows) {
+  Lines lines_of_tables(RoiWindow rows) {
     fill_tables(rows.start);
     int k = 0;
     while (k < job_.levels && (int64_t{2} << k) <= rows.end - rows.start) ++k;
@@ -303,7 +312,7 @@ class RoiPool {
 
   // One line for all the rows, from the map itself: maxima over rows first, as fewer squares are then left to
   // transpose.
-  Lines line_of_map(Window rows, Window columns) {
+  Lines line_of_map(RoiWindow rows, RoiWindow columns) {
     for (int64_t x = columns.start; x < columns.end; x += kLanes) {
       V square[kLanes];
       for (int c = 0; c < kLanes; ++c) square[c] = c < channels_ ? max_of_rows(plane_ + c * area_ + x, rows) : V{};
@@ -313,7 +322,7 @@ class RoiPool {
     return {line_, columns.start, 0, {}, 0, 0};
   }
 
-  V max_of_rows(const Key* column, Window rows) const {
+  V max_of_rows(const Key* column, RoiWindow rows) const {
     const Key* from = column + rows.start * job_.width;
     V best = order_.to_key(row(from));
     for (int64_t y = rows.start + 1; y < rows.end; ++y) best = max(best, order_.to_key(row(from += job_.width)));

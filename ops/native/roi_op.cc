@@ -1,6 +1,7 @@
 // MaxRoiPool and RoiPooling: rules M1 to M12, D1. The words of errors are roi_max.py's.
 #include "roi_op.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -10,6 +11,9 @@
 
 namespace onnx_maxpool {
 namespace {
+
+constexpr double kWindow = 15;      // cycles to find one
+constexpr int64_t kUnitRois = 128;  // whose windows a thread finds at a time
 
 constexpr const char* kColumns[] = {"batch", "x1", "y1", "x2", "y2"};
 
@@ -97,7 +101,7 @@ class RoiPool : public Kernel {
     }
     const RoiKernel& kernel = kernels().roi(element_size(type_), x.shape[1]);
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
-    const RoiWindows windows = windows_of(rois, shape[0], x.shape);
+    const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
     const RoiPlan plan = plan_rois({images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1],
                                     (x.shape[1] + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
                                     run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_))},
@@ -115,12 +119,15 @@ class RoiPool : public Kernel {
     job.image = windows.image.data();
     job.rows = windows.rows.data();
     job.columns = windows.columns.data();
-    job.image_rois = plan.image_rois.data();
-    job.image_begins = plan.image_begins.data();
+    job.rois_by_image = plan.rois_by_image.data();
+    job.groups = plan.groups.data();
+    job.group_count = static_cast<int64_t>(plan.groups.size());
+    job.undivided = plan.undivided;
+    job.parts = plan.parts;
     job.levels = plan.levels;
     job.sweep = plan.sweep;
     job.tallest = plan.tallest;
-    job.batch = plan.batch;
+    job.slots = plan.slots;
     job.tasks = plan.tasks.data();
     job.order = order_of(type_);
     job.stream = static_cast<size_t>(bytes) > machine().streaming_threshold;
@@ -135,8 +142,8 @@ class RoiPool : public Kernel {
     for (int64_t row = 0; row < count; ++row) {
       for (int column = 0; column < 5; ++column) {
         const Float value = rois.at(row, column);
-        const Float number = std::trunc(value);  // of the image; -0.5 is 0, and there may be no image 0
-        const bool good = column ? !std::isnan(value) : number >= 0 && number < static_cast<double>(images);
+        // A batch number is truncated: -0.5 is 0, of which there may be no image.
+        const bool good = column ? !std::isnan(value) : value > -1 && images > 0 && value < static_cast<double>(images);
         if (good) continue;
         const std::string required = column   ? "a number"
                                      : images ? "a batch number from 0 to " + std::to_string(images - 1)
@@ -148,18 +155,23 @@ class RoiPool : public Kernel {
   }
 
   template <class Float>
-  RoiWindows windows_of(const Rois<Float>& rois, int64_t count, const Shape& x) const {
+  RoiWindows windows_of(const Run& run, const Rois<Float>& rois, int64_t count, const Shape& x) const {
     RoiWindows windows;
     windows.image.resize(static_cast<size_t>(count));
     windows.rows.resize(static_cast<size_t>(count * pooled_[0]));
     windows.columns.resize(static_cast<size_t>(count * pooled_[1]));
-    for (int64_t row = 0; row < count; ++row) {
+    const auto plan_roi = [&](int64_t row) {
       const auto edge = [&](int column) { return roi_edge(rois.at(row, column), scale_); };
       roi_windows(edge(2), edge(4), pooled_[0], x[2], bin_edges_, &windows.rows[static_cast<size_t>(row * pooled_[0])]);
       roi_windows(edge(1), edge(3), pooled_[1], x[3], bin_edges_,
                   &windows.columns[static_cast<size_t>(row * pooled_[1])]);
       windows.image[static_cast<size_t>(row)] = static_cast<int64_t>(rois.at(row, 0));  // truncates toward zero (M10)
-    }
+    };
+    const double cycles = kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
+    run.parallel((count + kUnitRois - 1) / kUnitRois, 0, cycles, [&](int64_t unit, void*) {
+      const int64_t end = std::min(count, (unit + 1) * kUnitRois);
+      for (int64_t row = unit * kUnitRois; row < end; ++row) plan_roi(row);
+    });
     return windows;
   }
 

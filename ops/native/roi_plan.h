@@ -1,4 +1,4 @@
-// How a run goes about its ROIs: which of the kernel's modes, with how many tables, in which order.
+// How a run goes about its ROIs: which of the kernel's modes, with how many tables, in which order, in which units.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace onnx_maxpool {
 
 // The windows and their ROIs' images, as an operator plans them.
 struct RoiWindows {
-  std::vector<int64_t> image;   // of each ROI
-  std::vector<Window> rows;     // (rois, bins_y)
-  std::vector<Window> columns;  // (rois, bins_x)
+  std::vector<int64_t> image;      // of each ROI
+  std::vector<RoiWindow> rows;     // (rois, bins_y)
+  std::vector<RoiWindow> columns;  // (rois, bins_x)
 };
 
 // The kernel's choices, and the arrays behind them.
@@ -21,8 +21,9 @@ struct RoiPlan {
   double cycles;  // an estimate
   int levels;
   bool sweep;
-  int64_t tallest, batch;
-  std::vector<int64_t> image_rois, image_begins;
+  int64_t tallest, slots, undivided, parts;
+  std::vector<int64_t> rois_by_image;
+  std::vector<RoiGroup> groups;
   std::vector<RoiTask> tasks;  // of a sweep
 };
 

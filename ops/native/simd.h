@@ -238,18 +238,34 @@ struct LaneSplit {
   static inline V odd(V a, V b) { return of<1>(a, b, typename MakeSequence<kWords>::type{}); }
 };
 
-// Transposes a square of vectors in place: lane j of vector i changes places with lane i of vector j. First in 128-bit
-// lanes, whose keys are interleaved in rounds, each with the vectors of the group's other half; then the lanes.
-template <class Key, int lanes>
-inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
-  using V = Vector<Key, lanes * sizeof(Key)>;
-  constexpr int kGroup = 16 / sizeof(Key), kGroups = lanes / kGroup;
-  V other[lanes];
-  V *from = v, *to = other;
+// The lanes of two vectors of four 128-bit lanes in turn: a0 b0 a1 b1, or a2 b2 a3 b3.
+template <class V>
+struct LaneJoin {
+  template <int upper, int... i>
+  static inline V of(V a, V b, Sequence<i...>) {
+    using W = Vector<int64_t, sizeof(V)>;
+    return reinterpret_cast<V>(__builtin_shufflevector(reinterpret_cast<W>(a), reinterpret_cast<W>(b),
+                                                       (upper * 4 + i / 4 * 2 + i / 2 % 2 * 8 + i % 2)...));
+  }
+  static inline V low(V a, V b) { return of<0>(a, b, typename MakeSequence<8>::type{}); }
+  static inline V high(V a, V b) { return of<1>(a, b, typename MakeSequence<8>::type{}); }
+};
+
+// The lower or upper half of a vector.
+template <int upper, class Key, class V, int... i>
+inline Vector<Key, sizeof(V) / 2> half_of(V v, Sequence<i...>) {
+  return __builtin_shufflevector(v, v, (upper * static_cast<int>(sizeof(V) / sizeof(Key) / 2) + i)...);
+}
+
+// Of squares of keys as large as a 128-bit lane, one below the other in `count` vectors, every lane is transposed: in
+// rounds, each of which interleaves a square's halves. Uses both places, and leaves the result in `from`.
+template <class Key, int count, class V>
+inline void transpose_in_lanes(V*& from, V*& to) {
+  constexpr int kGroup = 16 / sizeof(Key);
 #pragma GCC unroll 4
   for (int n = 1; n < kGroup; n *= 2) {
 #pragma GCC unroll 32
-    for (int i = 0; i < lanes / 2; ++i) {
+    for (int i = 0; i < count / 2; ++i) {
       const int first = i / (kGroup / 2) * kGroup, at = i % (kGroup / 2);
       const V a = from[first + at], b = from[first + at + kGroup / 2];
       to[first + 2 * at] = LaneInterleave<V, sizeof(Key)>::low(a, b);
@@ -259,6 +275,17 @@ inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
     from = to;
     to = swap;
   }
+}
+
+// Transposes a square of vectors in place: lane j of vector i changes places with lane i of vector j. First in 128-bit
+// lanes, then the lanes.
+template <class Key, int lanes>
+inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
+  using V = Vector<Key, lanes * sizeof(Key)>;
+  constexpr int kGroup = 16 / sizeof(Key), kGroups = lanes / kGroup;
+  V other[lanes];
+  V *from = v, *to = other;
+  transpose_in_lanes<Key, lanes>(from, to);
   // Vector i of group g has in its lane l the keys for column l * kGroup + i: those of the groups belong together.
 #pragma GCC unroll 4
   for (int n = 1; n < kGroups; n *= 2) {
@@ -275,6 +302,40 @@ inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
   }
   if (from != v)
     for (int i = 0; i < lanes; ++i) v[i] = from[i];
+}
+
+// Transposes half a square of 16-bit keys: as many vectors as half of their lanes, in place. The halves of vector i are
+// then lane `half_lane(i)` of all the vectors, and the lane that lies kHalfApart further on.
+template <int lanes>
+inline void transpose_half(Vector<int16_t, 2 * lanes>* v) {
+  using V = Vector<int16_t, 2 * lanes>;
+  constexpr int kVectors = lanes / 2, kGroup = 4;
+  V other[kVectors];
+  V *from = other, *to = v;
+  // Pairs of keys as keys of twice the width.
+#pragma GCC unroll 16
+  for (int i = 0; i < kVectors / 2; ++i) {
+    from[i] = LaneInterleave<V, 2>::low(v[2 * i], v[2 * i + 1]);
+    from[kVectors / 2 + i] = LaneInterleave<V, 2>::high(v[2 * i], v[2 * i + 1]);
+  }
+  transpose_in_lanes<int32_t, kVectors>(from, to);
+  if constexpr (kVectors > 2 * kGroup) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kVectors / 2; ++i) {
+      const int first = i / kGroup * 2 * kGroup + i % kGroup;
+      const V a = from[first], b = from[first + kGroup];
+      to[first] = LaneJoin<V>::low(a, b);
+      to[first + kGroup] = LaneJoin<V>::high(a, b);
+    }
+    from = to;
+  }
+  if (from != v)
+    for (int i = 0; i < kVectors; ++i) v[i] = from[i];
+}
+constexpr int kHalfApart = 8;
+template <int lanes>
+constexpr int half_lane(int i) {
+  return i % 4 + i / (lanes / 4) * 4 + i / 4 % (lanes / 16) * 16;
 }
 
 // A copy past the caches that goes on while something else is computed: such a store waits for memory, and a processor

@@ -10,6 +10,11 @@ struct Window {
   int64_t start, end;
 };
 
+// The same of an ROI, whose edges M11 holds near zero. A run has a great many.
+struct RoiWindow {
+  int32_t start, end;
+};
+
 // How an ROI is cut into bins: exactly, or in float32 as ONNX Runtime's own kernel cuts it (M12).
 enum class BinEdges { exact, float32 };
 

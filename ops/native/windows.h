@@ -20,19 +20,17 @@ inline Window clip(Window window, int64_t size) {
 
 // Calls emit(i, window) for the `count` windows [floor(i*L/n), ceil((i+1)*L/n)) that share out `extent` cells (M7, A2).
 // One division: the quotients of i*L/n are followed by their remainders, since dividing for each window would take
-// longer than pooling a small one.
+// longer than pooling a small one. No jump depends on a remainder either, as the processor could not foresee it.
 template <class Emit>
 void even_windows(int64_t extent, int64_t count, Emit&& emit) {
   const int64_t whole = extent / count, part = extent % count;
   int64_t floor = 0, remainder = 0;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t start = floor;
-    floor += whole;
     remainder += part;
-    if (remainder >= count) {
-      remainder -= count;
-      ++floor;
-    }
+    const int64_t carry = remainder >= count;
+    remainder -= -carry & count;
+    floor += whole + carry;
     emit(i, Window{start, floor + (remainder != 0)});
   }
 }
@@ -47,22 +45,34 @@ void float32_windows(int64_t extent, int64_t count, Emit&& emit) {
   }
 }
 
-// An ROI coordinate in cells of the feature map (M5, M11); it is not NaN. `round` takes halves away from zero.
+// An ROI coordinate in cells of the feature map (M5, M11); it is not NaN. Halves are rounded away from zero, as by
+// std::round, which takes a call.
 template <class Float>
 int64_t roi_edge(Float coordinate, float spatial_scale) {
   const Float limit = static_cast<Float>(kSaturation);
-  const Float rounded = std::round(coordinate * static_cast<Float>(spatial_scale));
-  return static_cast<int64_t>(std::clamp(rounded, -limit, limit));
+  const Float cells = std::clamp(coordinate * static_cast<Float>(spatial_scale), -limit, limit);
+  const auto whole = static_cast<int64_t>(cells);  // towards zero
+  const Float rest = cells - static_cast<Float>(whole);
+  return whole + (rest >= Float{0.5}) - (rest <= Float{-0.5});
 }
 
 // The bins of one ROI along one axis (M6 to M8, M12), written to `windows`; both edges belong to the ROI.
-inline void roi_windows(int64_t first, int64_t last, int64_t count, int64_t size, BinEdges edges, Window* windows) {
+inline void roi_windows(int64_t first, int64_t last, int64_t count, int64_t size, BinEdges edges, RoiWindow* windows) {
   const int64_t extent = std::max<int64_t>(last - first + 1, 1);
-  const auto emit = [=](int64_t i, Window bin) { windows[i] = clip({first + bin.start, first + bin.end}, size); };
-  if (edges == BinEdges::exact) {
+  // Edges are held so near zero that no window ends beyond 32 bits, however large the map.
+  const auto emit = [=](int64_t i, Window bin) {
+    windows[i] = {static_cast<int32_t>(first + bin.start), static_cast<int32_t>(first + bin.end)};
+  };
+  const auto emit_clipped = [=](int64_t i, Window bin) {
+    const Window inside = clip({first + bin.start, first + bin.end}, size);
+    windows[i] = {static_cast<int32_t>(inside.start), static_cast<int32_t>(inside.end)};
+  };
+  if (edges == BinEdges::float32) {
+    float32_windows(extent, count, emit_clipped);
+  } else if (0 <= first && first + extent <= size) {
     even_windows(extent, count, emit);
   } else {
-    float32_windows(extent, count, emit);
+    even_windows(extent, count, emit_clipped);
   }
 }
 

@@ -91,6 +91,14 @@ int64_t cells_in(const std::vector<Window>& windows) {
   return cells;
 }
 
+std::vector<RoiWindow> shortened(const std::vector<Window>& windows) {
+  std::vector<RoiWindow> out;
+  for (const Window& window : windows) {
+    out.push_back({static_cast<int32_t>(window.start), static_cast<int32_t>(window.end)});
+  }
+  return out;
+}
+
 void fuzz_roi_kernels(ByteSource& source) {
   const ElementType type =
       source.pick({ElementType::float_, ElementType::float16_, ElementType::bfloat16_, ElementType::double_});
@@ -113,16 +121,16 @@ void fuzz_roi_kernels(ByteSource& source) {
   const int threads = 1 + static_cast<int>(source.below(3));
   const bool shared = source.below(4) != 0;
   job.sweep = shared && source.below(2) != 0;
-  job.batch = job.sweep ? 1 + source.below(4) : 1;
+  job.parts = job.sweep ? 1 + source.below(4) : 1;
 
-  std::vector<int64_t> image, image_begins(static_cast<size_t>(job.images) + 1);
+  std::vector<int64_t> image;
   std::vector<Window> rows, columns;
-  std::string words = "roi job: type " + std::to_string(static_cast<int>(type)) + ", map " +
-                      text(Shape{job.images, job.channels, job.height, job.width}) + ", bins " +
-                      text(Shape{job.bins_y, job.bins_x}) + (job.stream ? ", streamed" : "") +
-                      (shared ? job.sweep ? ", sweep of batches of " + std::to_string(job.batch) : ", shared"
-                              : std::string(", separate")) +
-                      "\n";
+  std::string words =
+      "roi job: type " + std::to_string(static_cast<int>(type)) + ", map " +
+      text(Shape{job.images, job.channels, job.height, job.width}) + ", bins " + text(Shape{job.bins_y, job.bins_x}) +
+      (job.stream ? ", streamed" : "") +
+      (shared ? job.sweep ? ", sweep in parts, " + std::to_string(job.parts) : ", shared" : std::string(", separate")) +
+      "\n";
   for (int64_t roi = 0; roi < job.rois; ++roi) {
     image.push_back(source.below(job.images));
     const auto edge = [&](int64_t size) { return source.below(2 * size + 4) - size / 2 - 2; };
@@ -144,30 +152,45 @@ void fuzz_roi_kernels(ByteSource& source) {
   while (most_levels < kMostLevels && (int64_t{2} << most_levels) <= job.tallest) ++most_levels;
   job.levels = shared ? static_cast<int>(source.below(most_levels + 1)) : 0;
 
-  std::vector<int64_t> image_rois(static_cast<size_t>(job.rois));
-  std::iota(image_rois.begin(), image_rois.end(), 0);
-  std::stable_sort(image_rois.begin(), image_rois.end(), [&](int64_t a, int64_t b) { return image[a] < image[b]; });
-  for (int64_t i : image) ++image_begins[static_cast<size_t>(i) + 1];
-  std::partial_sum(image_begins.begin(), image_begins.end(), image_begins.begin());
+  std::vector<int64_t> rois_by_image;
+  std::vector<RoiGroup> groups;
+  for (int64_t i = 0; i < job.images; ++i) {
+    const auto begin = static_cast<int64_t>(rois_by_image.size());
+    for (int64_t roi = 0; roi < job.rois; ++roi) {
+      if (image[roi] == i) rois_by_image.push_back(roi);
+    }
+    const auto end = static_cast<int64_t>(rois_by_image.size());
+    if (begin < end) groups.push_back({i, begin, end});
+  }
+  job.slots = 1;
   std::vector<RoiTask> tasks;
-  for (int64_t i = 0; i < job.images && job.sweep; ++i) {
-    for (int64_t first = image_begins[i]; first < image_begins[i + 1]; first += job.batch) {
+  for (const RoiGroup& group : groups) {
+    for (int64_t i = 0; i < job.parts && job.sweep; ++i) {
+      const RoiGroup part = part_of(group, i, job.parts);
+      const auto count = static_cast<int32_t>(part.end - part.begin);
+      job.slots = std::max<int64_t>(job.slots, count);
       const size_t begin = tasks.size();
-      for (int64_t slot = 0; slot < std::min(job.batch, image_begins[i + 1] - first); ++slot) {
-        for (int64_t row = 0; row < job.bins_y; ++row) tasks.push_back({slot, row});
+      for (int32_t slot = 0; slot < count; ++slot) {
+        for (int32_t row = 0; row < job.bins_y; ++row) tasks.push_back({slot, row});
       }
       const auto top = [&](const RoiTask& task) {
-        return rows[static_cast<size_t>(image_rois[first + task.slot] * job.bins_y + task.row)].start;
+        return rows[static_cast<size_t>(rois_by_image[part.begin + task.slot] * job.bins_y + task.row)].start;
       };
       std::stable_sort(tasks.begin() + static_cast<std::ptrdiff_t>(begin), tasks.end(),
                        [&](const RoiTask& a, const RoiTask& b) { return top(a) > top(b); });
     }
   }
+  if (shared && !job.sweep) {
+    job.parts = 1 + source.below(4);
+    job.undivided = source.below(5);
+  }
+  const std::vector<RoiWindow> short_rows = shortened(rows), short_columns = shortened(columns);
   job.image = image.data();
-  job.rows = rows.data();
-  job.columns = columns.data();
-  job.image_rois = image_rois.data();
-  job.image_begins = image_begins.data();
+  job.rows = short_rows.data();
+  job.columns = short_columns.data();
+  job.rois_by_image = rois_by_image.data();
+  job.groups = groups.data();
+  job.group_count = static_cast<int64_t>(groups.size());
   job.tasks = tasks.data();
 
   const auto x =

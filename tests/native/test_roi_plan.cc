@@ -26,10 +26,11 @@ RoiShape vgg16(int64_t rois) { return {1, 512, 38, 50, rois, 7, 7, 32, 64, 16, 1
 // ROIs of one size, the first in the map's upper left corner and each a cell further on; of as many images as given.
 RoiWindows rois_of(const RoiShape& shape, int64_t height, int64_t width) {
   RoiWindows windows;
-  const auto cut = [](std::vector<Window>& all, int64_t start, int64_t extent, int64_t bins, int64_t size) {
+  const auto cut = [](std::vector<RoiWindow>& all, int64_t start, int64_t extent, int64_t bins, int64_t size) {
     for (int64_t i = 0; i < bins; ++i) {
       const int64_t end = (extent * (i + 1) + bins - 1) / bins;
-      all.push_back({std::min(start + extent * i / bins, size), std::min(start + end, size)});
+      all.push_back({static_cast<int32_t>(std::min(start + extent * i / bins, size)),
+                     static_cast<int32_t>(std::min(start + end, size))});
     }
   };
   for (int64_t roi = 0; roi < shape.rois; ++roi) {
@@ -59,13 +60,77 @@ int64_t first_shared(RoiShape shape, int64_t height, int64_t width) {
 }
 
 void groups_by_image() {
-  RoiShape shape = vgg16(5);
+  RoiShape shape = vgg16(6);
   shape.images = 4;
   RoiWindows windows = rois_of(shape, 10, 10);
-  windows.image = {2, 0, 2, 3, 0};
+  windows.image = {2, 0, 2, 3, 2, 3};
   const RoiPlan plan = plan_rois(shape, windows);
-  require(plan.image_begins == std::vector<int64_t>({0, 2, 2, 4, 5}), "where each image's ROIs begin");
-  require(plan.image_rois == std::vector<int64_t>({1, 4, 0, 2, 3}), "each image's ROIs, in their order");
+  std::vector<std::vector<int64_t>> groups;
+  for (const RoiGroup& group : plan.groups) {
+    groups.emplace_back(plan.rois_by_image.begin() + group.begin, plan.rois_by_image.begin() + group.end);
+    for (int64_t roi : groups.back())
+      require(windows.image[static_cast<size_t>(roi)] == group.image, "a group's image");
+  }
+  require(groups == std::vector<std::vector<int64_t>>({{0, 2, 4}, {3, 5}, {1}}), "images by how many ROIs they have");
+}
+
+// The job of a plan, as far as its units go.
+RoiJob job_of(const RoiPlan& plan) {
+  RoiJob job{};
+  job.groups = plan.groups.data();
+  job.group_count = static_cast<int64_t>(plan.groups.size());
+  job.undivided = plan.undivided;
+  job.parts = plan.parts;
+  return job;
+}
+
+void covers_each_roi_once() {
+  for (int64_t images : {1, 3}) {
+    for (int64_t rois : {1, 7, 1000}) {
+      for (int64_t threads : {1, 2, 3, 16, 100}) {
+        for (int64_t side : {14, 50, 400}) {
+          RoiShape shape = vgg16(rois);
+          shape.images = images;
+          shape.height = shape.width = side;
+          shape.threads = threads;
+          const RoiPlan plan = plan_of(shape, 10, 10);
+          if (plan.mode == &RoiKernel::separate) continue;
+          const RoiJob job = job_of(plan);
+          std::set<std::pair<int64_t, int64_t>> seen;
+          for (int64_t unit = 0; unit < roi_units(job, shape.blocks); ++unit) {
+            const RoiShare share = roi_share(job, shape.blocks, unit);
+            for (int64_t i = share.rois.begin; i < share.rois.end; ++i) {
+              const auto roi = static_cast<size_t>(plan.rois_by_image[static_cast<size_t>(i)]);
+              require(share.rois.image == static_cast<int64_t>(roi) % images, "a unit's image is not its ROIs'");
+              require(seen.insert({share.block, roi}).second, "a block's ROI comes twice");
+            }
+          }
+          require(seen.size() == static_cast<size_t>(shape.blocks * rois), "a block's ROI is left out");
+        }
+      }
+    }
+  }
+}
+
+// The last blocks, so that no thread is left with a whole one while the others wait.
+void divides_the_last_blocks() {
+  RoiShape shape = vgg16(2000);
+  const auto undivided = [&] { return plan_of(shape, 19, 25).undivided; };
+  const auto parts = [&] { return plan_of(shape, 19, 25).parts; };
+  require(undivided() == 32 && parts() == 1, "one thread has parts");
+  shape.threads = 2;
+  require(undivided() == 31 && parts() > 4, "the last block of two threads is not divided");
+  shape.threads = 4;
+  require(undivided() == 29 && parts() > 4, "the last blocks of four threads are not divided");
+  shape.threads = 32;
+  require(undivided() == 32 && parts() == 1, "blocks that keep all threads busy are divided");
+  shape.threads = 64;
+  require(undivided() == 0 && parts() >= 2, "blocks that leave threads idle are not divided");
+  // Each part fills tables of its own, which few ROIs do not repay.
+  shape = vgg16(6);
+  shape.threads = 8;
+  const RoiPlan few = plan_of(shape, 38, 50);
+  require(shares(few) && few.undivided == 32 && few.parts == 1, "the work of few ROIs is divided");
 }
 
 // Tables cost as much as the map; without them each ROI costs as much as its own cells.
@@ -85,7 +150,7 @@ void counts_idle_threads() {
   shape.threads = 2;
   require(first_shared(shape, 38, 50) > alone, "threads that stand idle cost nothing");
   shape.blocks = 2;
-  require(first_shared(shape, 38, 50) <= alone, "threads that are all busy cost something");
+  require(first_shared(shape, 38, 50) <= alone + 1, "threads that are all busy cost much");
 }
 
 void takes_as_many_levels_as_windows_are_high() {
@@ -168,13 +233,13 @@ void permutes_rows_of_narrow_maps() {
   shape = narrow;
   shape.narrow_map_width = 0;
   require(!permutes(shape, 10), "rows are permuted by a kernel that cannot");
-  // A unit's channels are one thread's: with few of them, ROIs by themselves keep more threads busy.
+  // A unit's channels are one thread's: few units are divided where there are more threads.
   shape = narrow;
   shape.channels = 17;
   shape.blocks = 2;
-  require(permutes(shape, 10), "two units are too few for one thread");
-  shape.threads = 64;
-  require(!permutes(shape, 10), "threads that stand idle cost nothing");
+  require(permutes(shape, 10) && plan_of(shape, 10, 10).parts == 1, "one thread has parts of two units");
+  shape.threads = 16;
+  require(permutes(shape, 10) && plan_of(shape, 10, 10).parts >= 8, "most of 16 threads stand idle");
   // Few bins of many columns leave most of a vector's lanes idle.
   shape = narrow;
   shape.bins_y = shape.bins_x = 2;
@@ -187,13 +252,13 @@ void permutes_rows_of_narrow_maps() {
   std::fill(windows.image.begin(), windows.image.end(), 1);
   const double of_one = plan_rois(shape, windows).cycles;
   require(of_one < all, "images without ROIs are read");
-  for (Window& rows : windows.rows) rows.end = rows.start;
+  for (RoiWindow& rows : windows.rows) rows.end = rows.start;
   const RoiPlan empty = plan_rois(shape, windows);
   require(empty.mode == &RoiKernel::narrow_map && empty.cycles > 0.3 * of_one, "empty bins cost nothing");
-  require(empty.levels == 0 && !empty.sweep && empty.batch == 1 && empty.tasks.empty(), "tables that there are not");
+  require(empty.levels == 0 && !empty.sweep && empty.slots == 1 && empty.tasks.empty(), "tables that there are not");
 }
 
-// Batches hold as many ROIs' bins as a worker has memory for, or one; rows of bins go from the map's last row up.
+// A unit has as many ROIs as a worker has memory for the bins of, or one; rows of bins go from the map's last row up.
 void orders_a_sweep() {
   RoiShape shape = vgg16(700);
   shape.height = 400;
@@ -203,30 +268,30 @@ void orders_a_sweep() {
   const RoiWindows windows = rois_of(shape, 100, 100);
   const RoiPlan plan = plan_rois(shape, windows);
   const int64_t bytes = shape.bins_y * shape.bins_x * shape.vector_bytes, most = int64_t{8} << 20;
-  require(plan.sweep && plan.batch * bytes <= most && (plan.batch + 1) * bytes > most, "a batch's memory");
-  require(plan.batch < 350, "each image's ROIs are several batches");
+  require(plan.sweep && plan.slots * bytes <= most, "the memory of a unit's bins");
+  require(plan.parts > 1 && plan.slots * plan.parts >= 350, "each image's ROIs are several units'");
+  require(plan.undivided == 0, "units of a sweep are alike");
   require(plan.tasks.size() == static_cast<size_t>(shape.rois * shape.bins_y), "a task for each row of bins");
-  size_t task = 0;
-  for (int64_t image = 0; image < shape.images; ++image) {
-    const int64_t end = plan.image_begins[static_cast<size_t>(image) + 1];
-    for (int64_t first = plan.image_begins[static_cast<size_t>(image)]; first < end; first += plan.batch) {
-      const int64_t count = std::min(plan.batch, end - first);
-      std::set<std::pair<int64_t, int64_t>> seen;
-      int64_t last = shape.height;
-      for (int64_t i = 0; i < count * shape.bins_y; ++i, ++task) {
-        const RoiTask& now = plan.tasks[task];
-        require(now.slot >= 0 && now.slot < count && now.row >= 0 && now.row < shape.bins_y, "a task of another batch");
-        seen.insert({now.slot, now.row});
-        const int64_t roi = plan.image_rois[static_cast<size_t>(first + now.slot)];
-        const int64_t top = windows.rows[static_cast<size_t>(roi * shape.bins_y + now.row)].start;
-        require(top <= last, "a sweep turns back");
-        last = top;
-      }
-      require(seen.size() == static_cast<size_t>(count * shape.bins_y), "a row of bins comes twice");
+  const RoiJob job = job_of(plan);
+  for (int64_t unit = 0; unit < roi_units(job, 1); ++unit) {
+    const RoiGroup rois = roi_share(job, 1, unit).rois;
+    const int64_t count = rois.end - rois.begin;
+    require(count <= plan.slots, "more ROIs than slots");
+    std::set<std::pair<int64_t, int64_t>> seen;
+    int64_t last = shape.height;
+    for (int64_t i = 0; i < count * shape.bins_y; ++i) {
+      const RoiTask& now = plan.tasks[static_cast<size_t>(rois.begin * shape.bins_y + i)];
+      require(now.slot >= 0 && now.slot < count && now.row >= 0 && now.row < shape.bins_y, "a task of another unit");
+      seen.insert({now.slot, now.row});
+      const int64_t roi = plan.rois_by_image[static_cast<size_t>(rois.begin + now.slot)];
+      const int64_t top = windows.rows[static_cast<size_t>(roi * shape.bins_y + now.row)].start;
+      require(top <= last, "a sweep turns back");
+      last = top;
     }
+    require(seen.size() == static_cast<size_t>(count * shape.bins_y), "a row of bins comes twice");
   }
   shape.bins_y = shape.bins_x = 400;
-  require(plan_of(shape, 400, 400).batch == 1, "bins beyond a batch's memory");
+  require(plan_of(shape, 400, 400).slots == 1, "bins beyond a unit's memory");
 }
 
 // Of a machine with 64 processors.
@@ -258,7 +323,7 @@ void estimates_work() {
   }
   RoiShape empty = vgg16(3);
   RoiWindows windows = rois_of(empty, 7, 7);
-  for (Window& rows : windows.rows) rows.end = rows.start;
+  for (RoiWindow& rows : windows.rows) rows.end = rows.start;
   const RoiPlan plan = plan_rois(empty, windows);
   require(plan.cycles > 0 && plan.tallest == 0 && plan.levels == 0, "ROIs beyond the map");
 }
@@ -267,6 +332,8 @@ void estimates_work() {
 
 int main() {
   groups_by_image();
+  covers_each_roi_once();
+  divides_the_last_blocks();
   shares_tables_where_rois_are_many_or_large();
   counts_idle_threads();
   takes_as_many_levels_as_windows_are_high();
