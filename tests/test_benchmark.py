@@ -218,6 +218,8 @@ def test_answers() -> None:
     assert answer(int, ("7",)) == (True, 7)
     assert answer(int, ("x",))[0] is False
     assert one_line("\n  first\nsecond") == "first"
+    assert one_line("Exception from src/core.cpp:117:\nException from src/plugin.cpp:54:\nbad\n\n") == "bad"
+    assert one_line("Exception from src/core.cpp:117:\n") == "Exception from src/core.cpp:117:"
 
 
 def test_a_runtime_is_stopped_between_its_turns() -> None:

@@ -190,7 +190,8 @@ void* Run::output(size_t index, ElementType type, const Shape& shape) const {
   return data;
 }
 
-void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, const void* work, UnitFunction run) const {
+void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, bool shows_threads, const void* work,
+                   UnitFunction run) const {
   struct Shared {
     const void* work;
     UnitFunction run;
@@ -218,7 +219,7 @@ void Run::parallel(int64_t units, size_t scratch_bytes, double cycles, const voi
   };
   if (workers == 1) return worker(&shared, 0);
   check(api_, ort::KernelContextParallelFor::of(api_)(context_, worker, workers, 0, &shared));
-  threads_.saw(static_cast<int64_t>(workers), shared.worked, cycles);
+  if (shows_threads) threads_.saw(static_cast<int64_t>(workers), shared.worked, cycles);
 }
 
 void refuse_bytes(const char* op, const char* output, const std::string& shape) {

@@ -84,13 +84,20 @@ class Run {
   // estimate for all units together, keeps work off threads that would cost more to wake than they save.
   template <class Work>
   void parallel(int64_t units, size_t scratch_bytes, double cycles, const Work& work) const {
-    parallel(units, scratch_bytes, cycles, &work,
+    parallel(units, scratch_bytes, cycles, true, &work,
              [](const void* w, int64_t unit, void* scratch) { (*static_cast<const Work*>(w))(unit, scratch); });
+  }
+  // The same for work(unit), of what comes before: too short to show how many threads the session has.
+  template <class Work>
+  void parallel_before(int64_t units, double cycles, const Work& work) const {
+    parallel(units, 0, cycles, false, &work,
+             [](const void* w, int64_t unit, void*) { (*static_cast<const Work*>(w))(unit); });
   }
 
  private:
   using UnitFunction = void (*)(const void* work, int64_t unit, void* scratch);
-  void parallel(int64_t units, size_t scratch_bytes, double cycles, const void* work, UnitFunction run) const;
+  void parallel(int64_t units, size_t scratch_bytes, double cycles, bool shows_threads, const void* work,
+                UnitFunction run) const;
   const OrtApi* api_;
   OrtKernelContext* context_;
   Threads& threads_;

@@ -18,18 +18,17 @@ class NarrowMapPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Key);
 
  public:
-  static int64_t units(const RoiJob& job) { return roi_units(job, blocks(job)); }
+  static int64_t units(const RoiJob& job) { return job.unit_count; }
 
   static size_t scratch_bytes(const RoiJob& job) {
     return sizeof(V) * static_cast<size_t>(kNarrowMapChannels * job.height) + 2 * buffer_bytes(job);
   }
 
   static void run(const RoiJob& job, int64_t unit, void* scratch) {
-    const auto [group, block] = roi_share(job, blocks(job), unit);
-    if (group.begin == group.end) return;
-    NarrowMapPool pool(job, group.image, block, scratch);
+    const auto [image, block, begin, end] = job.units[unit];
+    NarrowMapPool pool(job, image, block, scratch);
     pool.read_map();
-    for (int64_t i = group.begin; i < group.end; ++i) pool.pool_roi(job.rois_by_image[i]);
+    for (int64_t i = begin; i < end; ++i) pool.pool_roi(job.rois_by_image[i]);
     pool.copy_.finish();
   }
 

@@ -22,7 +22,7 @@ class RoiPool {
  public:
   static int64_t blocks(const RoiJob& job) { return (job.channels + kLanes - 1) / kLanes; }
 
-  static int64_t shared_units(const RoiJob& job) { return roi_units(job, blocks(job)); }
+  static int64_t shared_units(const RoiJob& job) { return job.unit_count; }
   static int64_t separate_units(const RoiJob& job) { return job.rois * blocks(job); }
 
   static size_t separate_scratch(const RoiJob& job) {
@@ -37,14 +37,13 @@ class RoiPool {
   }
 
   static void run_shared(const RoiJob& job, int64_t unit, void* scratch) {
-    const auto [group, block] = roi_share(job, blocks(job), unit);
-    const int64_t* rois = job.rois_by_image + group.begin;
-    const int64_t count = group.end - group.begin;
-    if (count == 0) return;
-    RoiPool pool(job, group.image, block, scratch);
+    const auto [image, block, begin, end] = job.units[unit];
+    const int64_t* rois = job.rois_by_image + begin;
+    const int64_t count = end - begin;
+    RoiPool pool(job, image, block, scratch);
     const auto lines_of = [&](RoiWindow rows, RoiWindow) { return pool.lines_of_tables(rows); };
     if (job.sweep) {
-      const RoiTask* tasks = job.tasks + group.begin * job.bins_y;
+      const RoiTask* tasks = job.tasks + begin * job.bins_y;
       for (int64_t i = 0; i < count * job.bins_y; ++i) pool.pool_row(rois[tasks[i].slot], tasks[i], lines_of);
       for (int64_t slot = 0; slot < count; ++slot) pool.write(rois[slot], slot);
     } else {
@@ -174,7 +173,8 @@ class RoiPool {
     if (channels_ < kLanes) {
       while (end > 0) end = write_part(from, out, end, kLanes);
     } else if (rest <= kFewBins) {
-      end = write_columns(from, out, end - rest);
+      end -= rest;
+      write_columns(from, out, end);
     } else if (!job_.stream) {
       end = write_part(from, out, end, kStrip);
     }
@@ -184,8 +184,8 @@ class RoiPool {
     }
   }
 
-  // The last bins before `end`, of strips of so many, where channels may be missing, and nothing may stick out of the
-  // block: others write beside it. Where they begin.
+  // The last strip before `end`, of strips of so many bins, where channels may be missing, and nothing may stick out of
+  // the block: others write beside it. Returns where the strip begins.
   int64_t write_part(const V* from, Key* out, int64_t end, int64_t strip) {
     const int64_t first = (end - 1) / strip * strip;
     V square[kLanes];
@@ -197,14 +197,14 @@ class RoiPool {
       if (at + kLanes <= channels_ * bins_per_roi_) {
         store(out + at, square[c]);
       } else {
-        __builtin_memcpy(out + at, &square[c], static_cast<size_t>(left < kLanes ? left : kLanes) * sizeof(Key));
+        __builtin_memcpy(out + at, &square[c], static_cast<size_t>(left) * sizeof(Key));
       }
     }
     return first;
   }
 
   // The bins from `first` on, one by one: of a few that is cheaper than to transpose a strip.
-  int64_t write_columns(const V* from, Key* out, int64_t first) {
+  void write_columns(const V* from, Key* out, int64_t first) {
     StreamedCopy copy = copy_;
     for (int64_t bin = first; bin < bins_per_roi_; ++bin) {
       Key channels[kLanes];
@@ -216,7 +216,6 @@ class RoiPool {
       }
     }
     copy_ = copy;
-    return first;
   }
 
   // The strips from this one down to the first.

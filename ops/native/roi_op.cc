@@ -120,10 +120,8 @@ class RoiPool : public Kernel {
     job.rows = windows.rows.data();
     job.columns = windows.columns.data();
     job.rois_by_image = plan.rois_by_image.data();
-    job.groups = plan.groups.data();
-    job.group_count = static_cast<int64_t>(plan.groups.size());
-    job.undivided = plan.undivided;
-    job.parts = plan.parts;
+    job.units = plan.units.data();
+    job.unit_count = static_cast<int64_t>(plan.units.size());
     job.levels = plan.levels;
     job.sweep = plan.sweep;
     job.tallest = plan.tallest;
@@ -168,7 +166,7 @@ class RoiPool : public Kernel {
       windows.image[static_cast<size_t>(row)] = static_cast<int64_t>(rois.at(row, 0));  // truncates toward zero (M10)
     };
     const double cycles = kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
-    run.parallel((count + kUnitRois - 1) / kUnitRois, 0, cycles, [&](int64_t unit, void*) {
+    run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {
       const int64_t end = std::min(count, (unit + 1) * kUnitRois);
       for (int64_t row = unit * kUnitRois; row < end; ++row) plan_roi(row);
     });

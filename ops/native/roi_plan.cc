@@ -26,7 +26,7 @@ constexpr double kBinColumn = 1;           // each column of its widest bin
 constexpr double kBinLine = 1;             // each row of its bins
 constexpr int64_t kTallestNarrowMap = 32;  // of which a unit's channels are 32 KiB, and mostly in the first-level cache
 
-// What one more unit costs whatever it is of: it is handed out, and waits for its last stores.
+// What a part of a group costs beside its share of the group's work: it is handed out, and waits for its last stores.
 constexpr double kPart = 2000;
 // By how much threads differ in speed, as others use their processors and memory, too.
 constexpr double kUnevenThreads = 0.04;
@@ -79,65 +79,109 @@ Work work_of(const RoiShape& shape, const RoiWindows& windows) {
   return work;
 }
 
-// Sorts ROIs by their images: those with the most come first, so that what is left at the end is short.
-void group(const RoiShape& shape, const RoiWindows& windows, RoiPlan& plan) {
+// The ROIs of one image: those from `begin` to `end` of RoiPlan::rois_by_image.
+struct Group {
+  int64_t image, begin, end;
+  int64_t count() const { return end - begin; }
+};
+
+// Sorts ROIs by their images. Those with the most come first, so that what is left at a run's end is short.
+std::vector<Group> group(const RoiShape& shape, const RoiWindows& windows, std::vector<int64_t>& rois_by_image) {
   std::vector<int64_t> next(static_cast<size_t>(shape.images) + 1);
   for (int64_t image : windows.image) ++next[static_cast<size_t>(image) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<Group> groups;
   for (int64_t image = 0; image < shape.images; ++image) {
-    const RoiGroup group = {image, next[static_cast<size_t>(image)], next[static_cast<size_t>(image) + 1]};
-    if (group.begin < group.end) plan.groups.push_back(group);
+    const Group group = {image, next[static_cast<size_t>(image)], next[static_cast<size_t>(image) + 1]};
+    if (group.count() > 0) groups.push_back(group);
   }
-  std::stable_sort(plan.groups.begin(), plan.groups.end(),
-                   [](const RoiGroup& a, const RoiGroup& b) { return a.end - a.begin > b.end - b.begin; });
-  plan.rois_by_image.resize(windows.image.size());
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.count() > b.count(); });
+  rois_by_image.resize(windows.image.size());
   for (int64_t roi = 0; roi < shape.rois; ++roi) {
     int64_t& at = next[static_cast<size_t>(windows.image[static_cast<size_t>(roi)])];
-    plan.rois_by_image[static_cast<size_t>(at++)] = roi;
+    rois_by_image[static_cast<size_t>(at++)] = roi;
+  }
+  return groups;
+}
+
+// How the work of a mode that shares a map is divided. A unit is of a block of channels and of a group or, where too
+// little is left to keep all threads busy, of a part of one.
+struct Division {
+  int64_t blocks;
+  double fill;        // cycles of a unit before it pools anything
+  double roi;         // cycles to pool an ROI
+  int64_t most_rois;  // of a unit
+  bool sweep;         // a group is divided alike for all blocks, whose units have one order of tasks
+  double grain = std::numeric_limits<double>::infinity();  // cycles of pooling in such a part
+  double cycles = 0;                                       // of all threads together
+  double time = 0;                                         // in cycles, until the last thread is done
+};
+
+// Calls each(group, block, parts) in the order of the units.
+template <class Each>
+void divide(const std::vector<Group>& groups, const Division& division, int64_t threads, Each&& each) {
+  const auto whole = [&](const Group& group) {
+    return division.fill + division.roi * static_cast<double>(group.count());
+  };
+  double left = 0;
+  for (const Group& group : groups) left += whole(group) * static_cast<double>(division.blocks);
+  for (const Group& group : groups) {
+    const int64_t least = (group.count() + division.most_rois - 1) / division.most_rois;
+    int64_t parts = least;
+    for (int64_t block = 0; block < division.blocks; ++block) {
+      // One thread would be busy with it for longer than the others with all that follows.
+      const bool long_lasting = whole(group) * static_cast<double>(threads) > left * (1 + 1e-9);
+      if (long_lasting && (block == 0 || !division.sweep)) {
+        const double wanted = std::ceil(division.roi * static_cast<double>(group.count()) / division.grain);
+        parts = std::clamp(static_cast<int64_t>(wanted), least, group.count());
+      }
+      each(group, block, parts);
+      left -= whole(group);
+    }
   }
 }
 
-// Units before they are divided, each of a block and a group.
-struct Units {
-  int64_t count;
-  double fill;  // cycles before anything is pooled, which each part takes again
-  double pool;  // cycles
-  double rois;  // to pool
-  bool sweep;   // all units are divided alike
-  int64_t least_parts;
-};
-struct Division {
-  int64_t undivided, parts;
-  double cycles;  // of all threads together
-  double time;    // in cycles, until the last thread is done
-};
+void estimate(const std::vector<Group>& groups, int64_t threads, Division& division) {
+  double longest = 0, last = 0, units = 0;
+  division.cycles = 0;
+  divide(groups, division, threads, [&](const Group& group, int64_t, int64_t parts) {
+    const auto count = static_cast<double>(parts);
+    last = division.fill + division.roi * static_cast<double>(group.count()) / count + (parts > 1 ? kPart : 0);
+    longest = std::max(longest, last);
+    units += count;
+    division.cycles += count * last;
+  });
+  // Threads that take units as they come wait for half of the last one. Where units are few and alike, all end
+  // together.
+  const auto workers = static_cast<double>(threads);
+  const double slowest = longest * (threads > 1 ? 1 + kUnevenThreads : 1);
+  const double taken_in_turns = std::max(slowest, (division.cycles + last / 2 * (workers - 1)) / workers);
+  division.time = std::min(taken_in_turns, std::ceil(units / workers) * slowest);
+}
 
-Division divide(Units units, int64_t threads) {
-  const auto count = static_cast<double>(units.count), workers = static_cast<double>(threads);
-  const double whole = units.fill + units.pool;
-  Division best = {units.count, 1, count * whole,
-                   std::ceil(count / workers) * whole * (threads > 1 ? 1 + kUnevenThreads : 1)};
-  if (units.least_parts > 1) best.time = std::numeric_limits<double>::infinity();
-  // What is divided keeps the others busy while one thread has the last unit that is not.
-  const int64_t undivided = units.sweep ? 0 : std::max<int64_t>(units.count - (threads - 1), 0);
-  const int64_t first = std::max<int64_t>(units.least_parts, 2);
-  for (int64_t parts = first; parts == first || static_cast<double>(parts) <= units.rois; parts *= 2) {
-    const double part = kPart + units.fill + units.pool / static_cast<double>(parts);
-    const double cycles =
-        static_cast<double>(undivided) * whole + static_cast<double>((units.count - undivided) * parts) * part;
-    const double waiting = part / 2 * (workers - 1);  // for the last part
-    const double time = std::max(undivided ? whole : part, (cycles + waiting) / workers);
-    if (time < best.time) best = {undivided, parts, cycles, time};
+// The division that takes the least time.
+Division best_division(const std::vector<Group>& groups, int64_t threads, Division division) {
+  estimate(groups, threads, division);
+  if (threads == 1) return division;
+  Division best = division;
+  const auto most = static_cast<double>(groups[0].count());
+  double before = std::numeric_limits<double>::infinity();
+  for (double parts = 2; parts <= most; parts *= 2) {
+    division.grain = division.roi * most / parts;
+    estimate(groups, threads, division);
+    if (division.time < best.time) best = division;
+    if (division.time >= before) break;
+    before = division.time;
   }
   return best;
 }
 
-// The tasks of a sweep over a part of a group: by the starts of their windows, last first.
-void order_sweep(const RoiShape& shape, const RoiWindows& windows, const RoiGroup& part, RoiPlan& plan) {
-  const int64_t count = part.end - part.begin;
-  RoiTask* const tasks = &plan.tasks[static_cast<size_t>(part.begin * shape.bins_y)];
+// The tasks of a sweep for the ROIs of a unit: by the starts of their windows, last first.
+void order_sweep(const RoiShape& shape, const RoiWindows& windows, const RoiUnit& unit, RoiPlan& plan) {
+  const int64_t count = unit.end - unit.begin;
+  RoiTask* const tasks = &plan.tasks[static_cast<size_t>(unit.begin * shape.bins_y)];
   const auto start = [&](int64_t slot, int64_t row) {
-    const int64_t roi = plan.rois_by_image[static_cast<size_t>(part.begin + slot)];
+    const int64_t roi = plan.rois_by_image[static_cast<size_t>(unit.begin + slot)];
     return static_cast<size_t>(windows.rows[static_cast<size_t>(roi * shape.bins_y + row)].start);
   };
   std::vector<int64_t> next(static_cast<size_t>(shape.height) + 1);
@@ -151,13 +195,27 @@ void order_sweep(const RoiShape& shape, const RoiWindows& windows, const RoiGrou
   }
 }
 
+// The units of a division, and a sweep's tasks.
+void lay_out(const RoiShape& shape, const RoiWindows& windows, const std::vector<Group>& groups,
+             const Division& division, RoiPlan& plan) {
+  if (plan.sweep) plan.tasks.resize(static_cast<size_t>(shape.rois * shape.bins_y));
+  divide(groups, division, shape.threads, [&](const Group& group, int64_t block, int64_t parts) {
+    for (int64_t part = 0; part < parts; ++part) {
+      const RoiUnit unit = {group.image, block, group.begin + group.count() * part / parts,
+                            group.begin + group.count() * (part + 1) / parts};
+      plan.units.push_back(unit);
+      if (!plan.sweep || block > 0) continue;
+      plan.slots = std::max(plan.slots, unit.end - unit.begin);
+      order_sweep(shape, windows, unit, plan);
+    }
+  });
+}
+
 }  // namespace
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
   RoiPlan plan{};
-  group(shape, windows, plan);
-  const auto groups = static_cast<int64_t>(plan.groups.size());
-  const double rois = static_cast<double>(shape.rois) / static_cast<double>(groups);  // of a group
+  const std::vector<Group> groups = group(shape, windows, plan.rois_by_image);
 
   const Work work = work_of(shape, windows);
   const int64_t map_bytes = shape.height * shape.width * shape.vector_bytes;
@@ -165,7 +223,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
   const auto fill_cost = [&](int levels) { return map * (kPack + kTable * levels); };
   const auto line_cost = [&](int levels) { return kTableLine * work.table_lines[static_cast<size_t>(levels)]; };
   const auto table_cost = [&](int levels) {
-    return fill_cost(levels) * static_cast<double>(groups) + line_cost(levels);
+    return fill_cost(levels) * static_cast<double>(groups.size()) + line_cost(levels);
   };
   for (const RoiWindow& rows : windows.rows) plan.tallest = std::max<int64_t>(plan.tallest, rows.end - rows.start);
   const auto sweep = [&](int levels) { return (levels + 1) * map_bytes > kCache; };
@@ -185,50 +243,41 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
   }
 
   const int64_t bins_per_roi = shape.bins_y * shape.bins_x;
-  const double bins = kBin * static_cast<double>(shape.rois * bins_per_roi);
+  const double bins = kBin * static_cast<double>(shape.rois * bins_per_roi), rois = static_cast<double>(shape.rois);
   double least = std::numeric_limits<double>::infinity();
-  const auto consider = [&](RoiKernel::Mode RoiKernel::* mode, const Division& division) {
-    if (division.time >= least) return;
-    least = division.time;
+  const auto consider = [&](RoiKernel::Mode RoiKernel::* mode, double time, double cycles) {
+    if (time >= least) return false;
+    least = time;
     plan.mode = mode;
-    plan.cycles = division.cycles;
-    plan.undivided = division.undivided;
-    plan.parts = division.parts;
+    plan.cycles = cycles;
+    return true;
   };
-  const int64_t units = shape.rois * shape.blocks;
+  Division chosen{};
+  const auto consider_division = [&](RoiKernel::Mode RoiKernel::* mode, const Division& asked) {
+    const Division division = best_division(groups, shape.threads, asked);
+    if (consider(mode, division.time, division.cycles)) chosen = division;
+  };
+
   const double cycles =
       (kTranspose * work.lines + kMapLine * work.map_lines + bins) * static_cast<double>(shape.blocks);
-  consider(&RoiKernel::separate, {units, 1, cycles, cycles / static_cast<double>(std::min(units, shape.threads))});
+  consider(&RoiKernel::separate, cycles / static_cast<double>(std::min(shape.rois * shape.blocks, shape.threads)),
+           cycles);
   if (any_fit) {
-    const int64_t most_slots = std::max<int64_t>(kLargestBins / (bins_per_roi * shape.vector_bytes), 1);
-    const int64_t largest_group = plan.groups[0].end - plan.groups[0].begin;
     const bool swept = sweep(plan.levels);
-    consider(&RoiKernel::shared, divide({groups * shape.blocks, fill_cost(plan.levels),
-                                         (line_cost(plan.levels) + bins) / static_cast<double>(groups), rois, swept,
-                                         swept ? (largest_group + most_slots - 1) / most_slots : 1},
-                                        shape.threads));
+    const int64_t slots = std::max<int64_t>(kLargestBins / (bins_per_roi * shape.vector_bytes), 1);
+    consider_division(&RoiKernel::shared, {shape.blocks, fill_cost(plan.levels), (line_cost(plan.levels) + bins) / rois,
+                                           swept ? slots : shape.rois, swept});
   }
   if (std::max(shape.width, shape.bins_x) <= shape.narrow_map_width && shape.height <= kTallestNarrowMap) {
-    const int64_t narrow_blocks = (shape.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
-    const double channels = static_cast<double>(shape.channels) / static_cast<double>(narrow_blocks);
-    consider(&RoiKernel::narrow_map,
-             divide({groups * narrow_blocks, channels * kMapRow * static_cast<double>(shape.height),
-                     channels * work.narrow_map / static_cast<double>(groups), rois, false, 1},
-                    shape.threads));
+    const int64_t blocks = (shape.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
+    const double channels = static_cast<double>(shape.channels) / static_cast<double>(blocks);
+    consider_division(&RoiKernel::narrow_map, {blocks, channels * kMapRow * static_cast<double>(shape.height),
+                                               channels * work.narrow_map / rois, shape.rois, false});
   }
   if (plan.mode != &RoiKernel::shared) plan.levels = 0;
-  plan.sweep = plan.mode == &RoiKernel::shared && sweep(plan.levels);
+  plan.sweep = plan.mode == &RoiKernel::shared && chosen.sweep;
   plan.slots = 1;
-  if (!plan.sweep) return plan;
-
-  plan.tasks.resize(static_cast<size_t>(shape.rois * shape.bins_y));
-  for (const RoiGroup& group : plan.groups) {
-    for (int64_t i = 0; i < plan.parts; ++i) {
-      const RoiGroup part = part_of(group, i, plan.parts);
-      plan.slots = std::max(plan.slots, part.end - part.begin);
-      order_sweep(shape, windows, part, plan);
-    }
-  }
+  if (plan.mode != &RoiKernel::separate) lay_out(shape, windows, groups, chosen, plan);
   return plan;
 }
 

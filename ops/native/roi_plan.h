@@ -21,9 +21,9 @@ struct RoiPlan {
   double cycles;  // an estimate
   int levels;
   bool sweep;
-  int64_t tallest, slots, undivided, parts;
+  int64_t tallest, slots;
   std::vector<int64_t> rois_by_image;
-  std::vector<RoiGroup> groups;
+  std::vector<RoiUnit> units;  // of the modes that share a map
   std::vector<RoiTask> tasks;  // of a sweep
 };
 

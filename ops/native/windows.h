@@ -50,7 +50,9 @@ void float32_windows(int64_t extent, int64_t count, Emit&& emit) {
 template <class Float>
 int64_t roi_edge(Float coordinate, float spatial_scale) {
   const Float limit = static_cast<Float>(kSaturation);
-  const Float cells = std::clamp(coordinate * static_cast<Float>(spatial_scale), -limit, limit);
+  const Float product = coordinate * static_cast<Float>(spatial_scale);
+  // NaN, as of infinity and a scale that counts as 0 where subnormal numbers do, is no greater than anything.
+  const Float cells = product > -limit ? std::min(product, limit) : -limit;
   const auto whole = static_cast<int64_t>(cells);  // towards zero
   const Float rest = cells - static_cast<Float>(whole);
   return whole + (rest >= Float{0.5}) - (rest <= Float{-0.5});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -121,16 +120,15 @@ void fuzz_roi_kernels(ByteSource& source) {
   const int threads = 1 + static_cast<int>(source.below(3));
   const bool shared = source.below(4) != 0;
   job.sweep = shared && source.below(2) != 0;
-  job.parts = job.sweep ? 1 + source.below(4) : 1;
+  const int64_t parts = 1 + (job.sweep ? source.below(4) : (job.rois + job.bins_x) % 4);
 
   std::vector<int64_t> image;
   std::vector<Window> rows, columns;
-  std::string words =
-      "roi job: type " + std::to_string(static_cast<int>(type)) + ", map " +
-      text(Shape{job.images, job.channels, job.height, job.width}) + ", bins " + text(Shape{job.bins_y, job.bins_x}) +
-      (job.stream ? ", streamed" : "") +
-      (shared ? job.sweep ? ", sweep in parts, " + std::to_string(job.parts) : ", shared" : std::string(", separate")) +
-      "\n";
+  std::string words = "roi job: type " + std::to_string(static_cast<int>(type)) + ", map " +
+                      text(Shape{job.images, job.channels, job.height, job.width}) + ", bins " +
+                      text(Shape{job.bins_y, job.bins_x}) + (job.stream ? ", streamed" : "") +
+                      (shared ? job.sweep ? ", sweep" : ", shared" : ", separate") + ", parts " +
+                      std::to_string(parts) + ", threads " + std::to_string(threads) + "\n";
   for (int64_t roi = 0; roi < job.rois; ++roi) {
     image.push_back(source.below(job.images));
     const auto edge = [&](int64_t size) { return source.below(2 * size + 4) - size / 2 - 2; };
@@ -152,45 +150,49 @@ void fuzz_roi_kernels(ByteSource& source) {
   while (most_levels < kMostLevels && (int64_t{2} << most_levels) <= job.tallest) ++most_levels;
   job.levels = shared ? static_cast<int>(source.below(most_levels + 1)) : 0;
 
-  std::vector<int64_t> rois_by_image;
-  std::vector<RoiGroup> groups;
+  std::vector<int64_t> rois_by_image, image_begins;
   for (int64_t i = 0; i < job.images; ++i) {
-    const auto begin = static_cast<int64_t>(rois_by_image.size());
+    image_begins.push_back(static_cast<int64_t>(rois_by_image.size()));
     for (int64_t roi = 0; roi < job.rois; ++roi) {
       if (image[roi] == i) rois_by_image.push_back(roi);
     }
-    const auto end = static_cast<int64_t>(rois_by_image.size());
-    if (begin < end) groups.push_back({i, begin, end});
   }
-  job.slots = 1;
-  std::vector<RoiTask> tasks;
-  for (const RoiGroup& group : groups) {
-    for (int64_t i = 0; i < job.parts && job.sweep; ++i) {
-      const RoiGroup part = part_of(group, i, job.parts);
-      const auto count = static_cast<int32_t>(part.end - part.begin);
-      job.slots = std::max<int64_t>(job.slots, count);
-      const size_t begin = tasks.size();
-      for (int32_t slot = 0; slot < count; ++slot) {
-        for (int32_t row = 0; row < job.bins_y; ++row) tasks.push_back({slot, row});
+  image_begins.push_back(job.rois);
+  // A sweep's units have one order of tasks for all blocks; others are divided from some unit on.
+  const auto units_of = [&](int64_t blocks) {
+    std::vector<RoiUnit> units;
+    for (int64_t i = 0; i < job.images; ++i) {
+      const int64_t begin = image_begins[i], count = image_begins[i + 1] - begin;
+      for (int64_t block = 0; block < blocks; ++block) {
+        const int64_t divided = job.sweep || static_cast<int64_t>(units.size()) >= threads ? parts : 1;
+        for (int64_t part = 0; part < divided; ++part) {
+          const RoiUnit unit = {i, block, begin + count * part / divided, begin + count * (part + 1) / divided};
+          if (unit.begin < unit.end) units.push_back(unit);
+        }
       }
-      const auto top = [&](const RoiTask& task) {
-        return rows[static_cast<size_t>(rois_by_image[part.begin + task.slot] * job.bins_y + task.row)].start;
-      };
-      std::stable_sort(tasks.begin() + static_cast<std::ptrdiff_t>(begin), tasks.end(),
-                       [&](const RoiTask& a, const RoiTask& b) { return top(a) > top(b); });
     }
-  }
-  if (shared && !job.sweep) {
-    job.parts = 1 + source.below(4);
-    job.undivided = source.below(5);
+    return units;
+  };
+  job.slots = 1;
+  std::vector<RoiTask> tasks(static_cast<size_t>(job.sweep ? job.rois * job.bins_y : 0));
+  for (const RoiUnit& unit : units_of(job.sweep ? 1 : 0)) {
+    const auto count = static_cast<int32_t>(unit.end - unit.begin);
+    job.slots = std::max<int64_t>(job.slots, count);
+    const auto begin = tasks.begin() + static_cast<std::ptrdiff_t>(unit.begin * job.bins_y);
+    auto end = begin;
+    for (int32_t slot = 0; slot < count; ++slot) {
+      for (int32_t row = 0; row < job.bins_y; ++row) *end++ = {slot, row};
+    }
+    const auto top = [&](const RoiTask& task) {
+      return rows[static_cast<size_t>(rois_by_image[unit.begin + task.slot] * job.bins_y + task.row)].start;
+    };
+    std::stable_sort(begin, end, [&](const RoiTask& a, const RoiTask& b) { return top(a) > top(b); });
   }
   const std::vector<RoiWindow> short_rows = shortened(rows), short_columns = shortened(columns);
   job.image = image.data();
   job.rows = short_rows.data();
   job.columns = short_columns.data();
   job.rois_by_image = rois_by_image.data();
-  job.groups = groups.data();
-  job.group_count = static_cast<int64_t>(groups.size());
   job.tasks = tasks.data();
 
   const auto x =
@@ -214,11 +216,19 @@ void fuzz_roi_kernels(ByteSource& source) {
     const auto y = stand_in::tensor(type, {job.rois, job.channels, job.bins_y, job.bins_x}, offset);
     job.y = y->block.data();
     const RoiKernel& kernel = target.roi(element_size(type), job.channels);
+    const auto divide = [&](int64_t channels) {
+      std::vector<RoiUnit> units = units_of((job.channels + channels - 1) / channels);
+      job.units = units.data();
+      job.unit_count = static_cast<int64_t>(units.size());
+      return units;
+    };
+    const std::vector<RoiUnit> units = divide(kernel.vector_bytes / static_cast<int64_t>(element_size(type)));
     run_units(job, shared ? kernel.shared : kernel.separate, threads);
     compare(target.name, *y, expected, words);
     if (std::max(job.width, job.bins_x) > kernel.narrow_map_width) continue;
     const auto narrow = stand_in::tensor(type, {job.rois, job.channels, job.bins_y, job.bins_x}, offset);
     job.y = narrow->block.data();
+    const std::vector<RoiUnit> narrow_units = divide(kNarrowMapChannels);
     run_units(job, kernel.narrow_map, threads);
     compare(target.name, *narrow, expected, "narrow map, " + words);
   }

@@ -154,7 +154,7 @@ void decode_roi_pool(ByteSource& source, OperatorCase& out) {
 
   const Shape shape = some_shape(source, some_rank(source, 4));
   out.inputs.push_back(stand_in::tensor(type, shape, static_cast<size_t>(source.below(8))));
-  const int64_t count = source.pick<int64_t>({1, 2, 3, 5, 1, 9, 33, 0});
+  const int64_t count = source.pick<int64_t>({1, 2, 3, 5, 300, 9, 33, 0});
   Shape rois = is_directml ? Shape{1, 1, count, 5} : Shape{count, 5};
   if (source.one_in(64)) rois = some_shape(source, static_cast<size_t>(source.below(5)));
   out.inputs.push_back(stand_in::tensor(type, rois, static_cast<size_t>(source.below(8))));

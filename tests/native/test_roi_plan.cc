@@ -59,29 +59,34 @@ int64_t first_shared(RoiShape shape, int64_t height, int64_t width) {
   return first;
 }
 
-void groups_by_image() {
-  RoiShape shape = vgg16(6);
-  shape.images = 4;
-  RoiWindows windows = rois_of(shape, 10, 10);
-  windows.image = {2, 0, 2, 3, 2, 3};
-  const RoiPlan plan = plan_rois(shape, windows);
-  std::vector<std::vector<int64_t>> groups;
-  for (const RoiGroup& group : plan.groups) {
-    groups.emplace_back(plan.rois_by_image.begin() + group.begin, plan.rois_by_image.begin() + group.end);
-    for (int64_t roi : groups.back())
-      require(windows.image[static_cast<size_t>(roi)] == group.image, "a group's image");
+// The ROIs of a plan's units, of one block.
+std::vector<std::vector<int64_t>> rois_of_units(const RoiPlan& plan, int64_t block) {
+  std::vector<std::vector<int64_t>> all;
+  for (const RoiUnit& unit : plan.units) {
+    if (unit.block != block) continue;
+    all.emplace_back(plan.rois_by_image.begin() + unit.begin, plan.rois_by_image.begin() + unit.end);
   }
-  require(groups == std::vector<std::vector<int64_t>>({{0, 2, 4}, {3, 5}, {1}}), "images by how many ROIs they have");
+  return all;
 }
 
-// The job of a plan, as far as its units go.
-RoiJob job_of(const RoiPlan& plan) {
-  RoiJob job{};
-  job.groups = plan.groups.data();
-  job.group_count = static_cast<int64_t>(plan.groups.size());
-  job.undivided = plan.undivided;
-  job.parts = plan.parts;
-  return job;
+void groups_by_image() {
+  RoiShape shape = vgg16(60);
+  shape.images = 4;
+  RoiWindows windows = rois_of(shape, 38, 50);
+  for (size_t roi = 0; roi < windows.image.size(); ++roi) windows.image[roi] = roi < 50 ? 2 : roi == 51 ? 0 : 3;
+  const auto units = rois_of_units(plan_rois(shape, windows), 7);
+  require(units.size() == 3 && units[0].size() == 50 && units[0][49] == 49, "the image with the most ROIs");
+  require(units[1] == std::vector<int64_t>({50, 52, 53, 54, 55, 56, 57, 58, 59}), "the image with fewer ROIs");
+  require(units[2] == std::vector<int64_t>({51}), "the image with the fewest ROIs");
+}
+
+// The first `others` ROIs are of all images but the first, which has the rest.
+RoiWindows unequal_rois(const RoiShape& shape, int64_t others, int64_t side) {
+  RoiWindows windows = rois_of(shape, side, side);
+  for (int64_t roi = 0; roi < shape.rois; ++roi) {
+    windows.image[static_cast<size_t>(roi)] = roi < others ? 1 + roi % (shape.images - 1) : 0;
+  }
+  return windows;
 }
 
 void covers_each_roi_once() {
@@ -89,48 +94,62 @@ void covers_each_roi_once() {
     for (int64_t rois : {1, 7, 1000}) {
       for (int64_t threads : {1, 2, 3, 16, 100}) {
         for (int64_t side : {14, 50, 400}) {
-          RoiShape shape = vgg16(rois);
-          shape.images = images;
-          shape.height = shape.width = side;
-          shape.threads = threads;
-          const RoiPlan plan = plan_of(shape, 10, 10);
-          if (plan.mode == &RoiKernel::separate) continue;
-          const RoiJob job = job_of(plan);
-          std::set<std::pair<int64_t, int64_t>> seen;
-          for (int64_t unit = 0; unit < roi_units(job, shape.blocks); ++unit) {
-            const RoiShare share = roi_share(job, shape.blocks, unit);
-            for (int64_t i = share.rois.begin; i < share.rois.end; ++i) {
-              const auto roi = static_cast<size_t>(plan.rois_by_image[static_cast<size_t>(i)]);
-              require(share.rois.image == static_cast<int64_t>(roi) % images, "a unit's image is not its ROIs'");
-              require(seen.insert({share.block, roi}).second, "a block's ROI comes twice");
+          for (int64_t channels : {16, 512}) {
+            const RoiShape shape = {images, channels,      side, side, rois,    7,
+                                    7,      channels / 16, 64,   16,   threads, images * channels * side * side * 4};
+            const RoiWindows windows = unequal_rois(shape, images == 1 ? 0 : 12, 10);
+            const RoiPlan plan = plan_rois(shape, windows);
+            std::set<std::pair<int64_t, int64_t>> seen;
+            for (const RoiUnit& unit : plan.units) {
+              require(unit.begin < unit.end, "a unit is empty");
+              for (int64_t i = unit.begin; i < unit.end; ++i) {
+                const int64_t roi = plan.rois_by_image[static_cast<size_t>(i)];
+                require(unit.image == windows.image[static_cast<size_t>(roi)], "a unit's image is not its ROIs'");
+                require(seen.insert({unit.block, roi}).second, "a block's ROI comes twice");
+              }
             }
+            const int64_t blocks = plan.mode == &RoiKernel::separate ? 0 : shape.blocks;
+            require(seen.size() == static_cast<size_t>(blocks * rois), "a block's ROI is left out");
           }
-          require(seen.size() == static_cast<size_t>(shape.blocks * rois), "a block's ROI is left out");
         }
       }
     }
   }
 }
 
-// The last blocks, so that no thread is left with a whole one while the others wait.
+// Where it would keep one thread busy for longer than the others with all that is left.
 void divides_the_last_blocks() {
   RoiShape shape = vgg16(2000);
-  const auto undivided = [&] { return plan_of(shape, 19, 25).undivided; };
-  const auto parts = [&] { return plan_of(shape, 19, 25).parts; };
-  require(undivided() == 32 && parts() == 1, "one thread has parts");
+  const auto parts = [&](int64_t block) { return rois_of_units(plan_of(shape, 19, 25), block).size(); };
+  require(parts(0) == 1 && parts(31) == 1, "one thread has parts");
+  const double whole = plan_of(shape, 19, 25).cycles;
   shape.threads = 2;
-  require(undivided() == 31 && parts() > 4, "the last block of two threads is not divided");
+  require(parts(30) == 1 && parts(31) > 4, "the last block of two threads");
+  require(plan_of(shape, 19, 25).cycles > whole, "parts cost nothing");
   shape.threads = 4;
-  require(undivided() == 29 && parts() > 4, "the last blocks of four threads are not divided");
+  require(parts(28) == 1 && parts(29) > 4 && parts(31) > 4, "the last blocks of four threads");
   shape.threads = 32;
-  require(undivided() == 32 && parts() == 1, "blocks that keep all threads busy are divided");
+  require(parts(0) == 1 && parts(31) == 1, "blocks that keep all threads busy are divided");
   shape.threads = 64;
-  require(undivided() == 0 && parts() >= 2, "blocks that leave threads idle are not divided");
-  // Each part fills tables of its own, which few ROIs do not repay.
+  require(parts(0) >= 2 && parts(31) >= 2, "blocks that leave threads idle are not divided");
+  // Each part fills tables of its own, and is handed out by itself, which few ROIs do not repay.
   shape = vgg16(6);
   shape.threads = 8;
   const RoiPlan few = plan_of(shape, 38, 50);
-  require(shares(few) && few.undivided == 32 && few.parts == 1, "the work of few ROIs is divided");
+  require(shares(few) && few.units.size() == 32, "the work of few ROIs is divided");
+  const RoiShape narrow = {1, 48, 7, 7, 6, 7, 7, 3, 64, 16, 2, 48 * 7 * 7 * 4};
+  require(plan_of(narrow, 7, 7).units.size() == 3, "parts are handed out for nothing");
+}
+
+// However many ROIs the other images have.
+void divides_the_largest_image() {
+  RoiShape shape = vgg16(2000);
+  shape.images = 2;
+  shape.blocks = 1;
+  shape.threads = 2;
+  const RoiPlan plan = plan_rois(shape, unequal_rois(shape, 20, 30));
+  require(shares(plan) && plan.units.size() >= 4, "a thread stands idle beside the largest image");
+  require(plan.units[0].end - plan.units[0].begin < 1000, "the largest image's parts are large");
 }
 
 // Tables cost as much as the map; without them each ROI costs as much as its own cells.
@@ -237,9 +256,9 @@ void permutes_rows_of_narrow_maps() {
   shape = narrow;
   shape.channels = 17;
   shape.blocks = 2;
-  require(permutes(shape, 10) && plan_of(shape, 10, 10).parts == 1, "one thread has parts of two units");
+  require(permutes(shape, 10) && plan_of(shape, 10, 10).units.size() == 2, "one thread has parts of two units");
   shape.threads = 16;
-  require(permutes(shape, 10) && plan_of(shape, 10, 10).parts >= 8, "most of 16 threads stand idle");
+  require(permutes(shape, 10) && plan_of(shape, 10, 10).units.size() >= 16, "threads stand idle");
   // Few bins of many columns leave most of a vector's lanes idle.
   shape = narrow;
   shape.bins_y = shape.bins_x = 2;
@@ -258,40 +277,57 @@ void permutes_rows_of_narrow_maps() {
   require(empty.levels == 0 && !empty.sweep && empty.slots == 1 && empty.tasks.empty(), "tables that there are not");
 }
 
-// A unit has as many ROIs as a worker has memory for the bins of, or one; rows of bins go from the map's last row up.
-void orders_a_sweep() {
-  RoiShape shape = vgg16(700);
+// A unit has no more ROIs than a worker has memory for the bins of; rows of bins go from the map's last row up.
+void orders_a_sweep(int64_t others, int64_t threads) {
+  RoiShape shape = vgg16(701);
+  shape.threads = threads;
+  shape.blocks = 5;
   shape.height = 400;
   shape.width = 400;
-  shape.images = 2;
+  shape.images = 3;
   shape.bins_y = shape.bins_x = 28;
-  const RoiWindows windows = rois_of(shape, 100, 100);
+  const RoiWindows windows = unequal_rois(shape, others, 100);
   const RoiPlan plan = plan_rois(shape, windows);
   const int64_t bytes = shape.bins_y * shape.bins_x * shape.vector_bytes, most = int64_t{8} << 20;
   require(plan.sweep && plan.slots * bytes <= most, "the memory of a unit's bins");
-  require(plan.parts > 1 && plan.slots * plan.parts >= 350, "each image's ROIs are several units'");
-  require(plan.undivided == 0, "units of a sweep are alike");
   require(plan.tasks.size() == static_cast<size_t>(shape.rois * shape.bins_y), "a task for each row of bins");
-  const RoiJob job = job_of(plan);
-  for (int64_t unit = 0; unit < roi_units(job, 1); ++unit) {
-    const RoiGroup rois = roi_share(job, 1, unit).rois;
-    const int64_t count = rois.end - rois.begin;
-    require(count <= plan.slots, "more ROIs than slots");
+  size_t units = 0;
+  int64_t largest = 0;
+  for (const RoiUnit& unit : plan.units) {
+    const int64_t count = unit.end - unit.begin;
+    if (unit.block == 0) ++units;
+    largest = std::max(largest, count);
     std::set<std::pair<int64_t, int64_t>> seen;
     int64_t last = shape.height;
     for (int64_t i = 0; i < count * shape.bins_y; ++i) {
-      const RoiTask& now = plan.tasks[static_cast<size_t>(rois.begin * shape.bins_y + i)];
+      const RoiTask& now = plan.tasks[static_cast<size_t>(unit.begin * shape.bins_y + i)];
       require(now.slot >= 0 && now.slot < count && now.row >= 0 && now.row < shape.bins_y, "a task of another unit");
       seen.insert({now.slot, now.row});
-      const int64_t roi = plan.rois_by_image[static_cast<size_t>(rois.begin + now.slot)];
+      const int64_t roi = plan.rois_by_image[static_cast<size_t>(unit.begin + now.slot)];
       const int64_t top = windows.rows[static_cast<size_t>(roi * shape.bins_y + now.row)].start;
       require(top <= last, "a sweep turns back");
       last = top;
     }
     require(seen.size() == static_cast<size_t>(count * shape.bins_y), "a row of bins comes twice");
   }
+  require(largest == plan.slots, "slots are as many as the largest unit's ROIs");
+  const int64_t slots = most / bytes, first = shape.rois - others, other = others / 2;
+  require(threads > 1 || units == static_cast<size_t>((first + slots - 1) / slots + 2 * ((other + slots - 1) / slots)),
+          "images are divided that need not be");
   shape.bins_y = shape.bins_x = 400;
   require(plan_of(shape, 400, 400).slots == 1, "bins beyond a unit's memory");
+}
+
+// A unit's tasks are those of its ROIs, whatever the block.
+void divides_sweeps_alike() {
+  for (int64_t threads : {2, 3, 16}) {
+    const RoiShape shape = {1, 80, 150, 150, 2600, 7, 7, 5, 64, 16, threads, 80 * 150 * 150 * 4};
+    const RoiPlan plan = plan_of(shape, 100, 100);
+    require(plan.sweep, "large tables stay in the cache");
+    for (int64_t block = 1; block < shape.blocks; ++block) {
+      require(rois_of_units(plan, block) == rois_of_units(plan, 0), "blocks of a sweep are divided each in its way");
+    }
+  }
 }
 
 // Of a machine with 64 processors.
@@ -334,13 +370,18 @@ int main() {
   groups_by_image();
   covers_each_roi_once();
   divides_the_last_blocks();
+  divides_the_largest_image();
   shares_tables_where_rois_are_many_or_large();
   counts_idle_threads();
   takes_as_many_levels_as_windows_are_high();
   sweeps_where_tables_leave_the_cache();
   bounds_tables();
   permutes_rows_of_narrow_maps();
-  orders_a_sweep();
+  for (int64_t threads : {1, 7}) {
+    orders_a_sweep(20, threads);
+    orders_a_sweep(466, threads);
+  }
+  divides_sweeps_alike();
   learns_how_many_threads_there_are();
   estimates_work();
   std::puts("all is well");

@@ -87,7 +87,7 @@ def bar_figure(rows: Sequence[RowResult], title: str, caption: str) -> Figure:
     for axes in all_axes[len(rows) :]:
         axes.set_axis_off()
     medians = [1e3 * median for result in rows for median in result.medians.values()]
-    all_axes[0].set_xlim(min(medians) / 2, max(medians) * 10)  # room for the numbers
+    all_axes[0].set_xlim(min(medians) / 2, max(medians) * 60)  # room for the numbers
     figure.supxlabel(f"Dashed: the machine's limit. {caption}", fontsize=7, x=0.01, ha="left")
     return figure
 

@@ -6,6 +6,7 @@ import functools
 import gc
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ MARGIN = 1.5
 """By how much a sample is planned to exceed the shortest, so that a lucky one does not fall below it."""
 LONG_RUN = 0.1
 """Seconds: a run as long as this needs no run before it that is not timed, to fill caches that others have used."""
+
+PLACE = re.compile(r"Exception from \S+:\d+:")
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -69,8 +72,9 @@ def answer(method: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool
 
 
 def one_line(text: str) -> str:
-    """The first line that says something."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+    """The first line that says something, as a place in OpenVINO's sources does not."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if not PLACE.fullmatch(line)), lines[0] if lines else "")
 
 
 @dataclass
