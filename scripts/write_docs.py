@@ -53,7 +53,10 @@ def speed() -> str:
 
 
 def short(ratio: float | None) -> str:
-    return "" if ratio is None else f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+    if ratio is None:
+        return ""
+    # What is slower than the other must not look as fast.
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
