@@ -111,52 +111,56 @@ struct Division {
   double fill;        // cycles of a unit before it pools anything
   double roi;         // cycles to pool an ROI
   int64_t most_rois;  // of a unit
-  bool sweep;         // a group is divided alike for all blocks, whose units have one order of tasks
+  bool sweep;         // all blocks of a group are divided alike, as one order of tasks serves them all
   double grain = std::numeric_limits<double>::infinity();  // cycles of pooling in such a part
-  double cycles = 0;                                       // of all threads together
-  double time = 0;                                         // in cycles, until the last thread is done
+  double units = 0;
+  double cycles = 0;  // of all threads together
+  double time = 0;    // in cycles, until the last thread is done
 };
 
-// Calls each(group, block, parts) in the order of the units.
+// Calls each(group, first block, end of blocks, parts) for blocks that are divided alike, in the order of the units.
 template <class Each>
 void divide(const std::vector<Group>& groups, const Division& division, int64_t threads, Each&& each) {
+  const auto blocks = static_cast<double>(division.blocks);
   const auto whole = [&](const Group& group) {
     return division.fill + division.roi * static_cast<double>(group.count());
   };
   double left = 0;
-  for (const Group& group : groups) left += whole(group) * static_cast<double>(division.blocks);
+  for (const Group& group : groups) left += whole(group) * blocks;
   for (const Group& group : groups) {
     const int64_t least = (group.count() + division.most_rois - 1) / division.most_rois;
-    int64_t parts = least;
-    for (int64_t block = 0; block < division.blocks; ++block) {
-      // One thread would be busy with it for longer than the others with all that follows.
-      const bool long_lasting = whole(group) * static_cast<double>(threads) > left * (1 + 1e-9);
-      if (long_lasting && (block == 0 || !division.sweep)) {
-        const double wanted = std::ceil(division.roi * static_cast<double>(group.count()) / division.grain);
-        parts = std::clamp(static_cast<int64_t>(wanted), least, group.count());
-      }
-      each(group, block, parts);
-      left -= whole(group);
+    // From some block on, a whole one keeps a thread busy for longer than the others with all that follows. Half of a
+    // rounding error does not make it one.
+    const double brief = std::floor(left / whole(group) - static_cast<double>(threads) * (1 - 1e-9)) + 1;
+    auto divided = static_cast<int64_t>(std::clamp(brief, 0.0, blocks));
+    if (division.sweep && divided < division.blocks) divided = 0;
+    if (divided > 0) each(group, int64_t{0}, divided, least);
+    if (divided < division.blocks) {
+      const double parts = std::ceil(division.roi * static_cast<double>(group.count()) / division.grain);
+      each(group, divided, division.blocks, std::clamp(static_cast<int64_t>(parts), least, group.count()));
     }
+    left -= whole(group) * blocks;
   }
 }
 
 void estimate(const std::vector<Group>& groups, int64_t threads, Division& division) {
-  double longest = 0, last = 0, units = 0;
-  division.cycles = 0;
-  divide(groups, division, threads, [&](const Group& group, int64_t, int64_t parts) {
-    const auto count = static_cast<double>(parts);
-    last = division.fill + division.roi * static_cast<double>(group.count()) / count + (parts > 1 ? kPart : 0);
-    longest = std::max(longest, last);
-    units += count;
-    division.cycles += count * last;
-  });
-  // Threads that take units as they come wait for half of the last one. Where units are few and alike, all end
-  // together.
   const auto workers = static_cast<double>(threads);
+  double longest = 0, in_turns = 0;
+  division.units = division.cycles = 0;
+  divide(groups, division, threads, [&](const Group& group, int64_t first, int64_t end, int64_t parts) {
+    const auto count = static_cast<double>(parts), units = count * static_cast<double>(end - first);
+    const double unit =
+        division.fill + division.roi * static_cast<double>(group.count()) / count + (parts > 1 ? kPart : 0);
+    longest = std::max(longest, unit);
+    division.units += units;
+    division.cycles += units * unit;
+    // Threads take units as they come. When the last of these is over, they have all that comes before behind them, and
+    // have waited for half of it, unless there is more to do.
+    in_turns = std::max(in_turns, (division.cycles + unit / 2 * (workers - 1)) / workers);
+  });
+  // Units that are few and alike end together.
   const double slowest = longest * (threads > 1 ? 1 + kUnevenThreads : 1);
-  const double taken_in_turns = std::max(slowest, (division.cycles + last / 2 * (workers - 1)) / workers);
-  division.time = std::min(taken_in_turns, std::ceil(units / workers) * slowest);
+  division.time = std::min(std::max(slowest, in_turns), std::ceil(division.units / workers) * slowest);
 }
 
 // The division that takes the least time.
@@ -199,14 +203,17 @@ void order_sweep(const RoiShape& shape, const RoiWindows& windows, const RoiUnit
 void lay_out(const RoiShape& shape, const RoiWindows& windows, const std::vector<Group>& groups,
              const Division& division, RoiPlan& plan) {
   if (plan.sweep) plan.tasks.resize(static_cast<size_t>(shape.rois * shape.bins_y));
-  divide(groups, division, shape.threads, [&](const Group& group, int64_t block, int64_t parts) {
-    for (int64_t part = 0; part < parts; ++part) {
-      const RoiUnit unit = {group.image, block, group.begin + group.count() * part / parts,
-                            group.begin + group.count() * (part + 1) / parts};
-      plan.units.push_back(unit);
-      if (!plan.sweep || block > 0) continue;
-      plan.slots = std::max(plan.slots, unit.end - unit.begin);
-      order_sweep(shape, windows, unit, plan);
+  plan.units.reserve(static_cast<size_t>(division.units));
+  divide(groups, division, shape.threads, [&](const Group& group, int64_t first, int64_t end, int64_t parts) {
+    for (int64_t block = first; block < end; ++block) {
+      for (int64_t part = 0; part < parts; ++part) {
+        const RoiUnit unit = {group.image, block, group.begin + group.count() * part / parts,
+                              group.begin + group.count() * (part + 1) / parts};
+        plan.units.push_back(unit);
+        if (!plan.sweep || block > 0) continue;
+        plan.slots = std::max(plan.slots, unit.end - unit.begin);
+        order_sweep(shape, windows, unit, plan);
+      }
     }
   });
 }

@@ -120,6 +120,7 @@ void fuzz_roi_kernels(ByteSource& source) {
   const int threads = 1 + static_cast<int>(source.below(3));
   const bool shared = source.below(4) != 0;
   job.sweep = shared && source.below(2) != 0;
+  // Others' parts take no byte, so that inputs mean what they did before there were any.
   const int64_t parts = 1 + (job.sweep ? source.below(4) : (job.rois + job.bins_x) % 4);
 
   std::vector<int64_t> image;

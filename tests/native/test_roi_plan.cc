@@ -117,7 +117,7 @@ void covers_each_roi_once() {
   }
 }
 
-// Where it would keep one thread busy for longer than the others with all that is left.
+// A block is divided where it would keep one thread busy for longer than the others with all that is left.
 void divides_the_last_blocks() {
   RoiShape shape = vgg16(2000);
   const auto parts = [&](int64_t block) { return rois_of_units(plan_of(shape, 19, 25), block).size(); };
@@ -150,6 +150,19 @@ void divides_the_largest_image() {
   const RoiPlan plan = plan_rois(shape, unequal_rois(shape, 20, 30));
   require(shares(plan) && plan.units.size() >= 4, "a thread stands idle beside the largest image");
   require(plan.units[0].end - plan.units[0].begin < 1000, "the largest image's parts are large");
+  // What is left of all images counts.
+  shape = vgg16(2000);
+  shape.images = shape.threads = 2;
+  const RoiPlan equal = plan_of(shape, 19, 25);
+  require(equal.units.size() > 64 && equal.units[63].end - equal.units[63].begin < 1000, "the last image's last block");
+  require(equal.units[62].end - equal.units[62].begin == 1000, "a block that leaves enough to do is divided");
+  // Small images' units, which come last, do not keep the others busy beside the largest one's last blocks.
+  shape = vgg16(3000);
+  shape.images = 4;
+  shape.threads = 31;
+  const RoiPlan many = plan_rois(shape, unequal_rois(shape, 30, 30));
+  const auto divided = [](const RoiUnit& unit) { return unit.image == 0 && unit.end - unit.begin < 2970; };
+  require(std::any_of(many.units.begin(), many.units.end(), divided), "30 threads wait for the 32nd block");
 }
 
 // Tables cost as much as the map; without them each ROI costs as much as its own cells.
@@ -167,7 +180,7 @@ void counts_idle_threads() {
   shape.blocks = 1;
   const int64_t alone = first_shared(shape, 38, 50);
   shape.threads = 2;
-  require(first_shared(shape, 38, 50) > alone, "threads that stand idle cost nothing");
+  require(first_shared(shape, 38, 50) > 2 * alone, "threads that stand idle cost little");
   shape.blocks = 2;
   require(first_shared(shape, 38, 50) <= alone + 1, "threads that are all busy cost much");
 }
@@ -320,10 +333,11 @@ void orders_a_sweep(int64_t others, int64_t threads) {
 
 // A unit's tasks are those of its ROIs, whatever the block.
 void divides_sweeps_alike() {
-  for (int64_t threads : {2, 3, 16}) {
+  for (int64_t threads : {2, 3, 4, 16}) {
     const RoiShape shape = {1, 80, 150, 150, 2600, 7, 7, 5, 64, 16, threads, 80 * 150 * 150 * 4};
     const RoiPlan plan = plan_of(shape, 100, 100);
     require(plan.sweep, "large tables stay in the cache");
+    require(threads < 4 || plan.units.size() > 5, "all but one thread wait for the fifth block");
     for (int64_t block = 1; block < shape.blocks; ++block) {
       require(rois_of_units(plan, block) == rois_of_units(plan, 0), "blocks of a sweep are divided each in its way");
     }
@@ -357,6 +371,8 @@ void estimates_work() {
     require(cycles > last, "more ROIs are no more work");
     last = cycles;
   }
+  require(plan_of(vgg16(1000), 19, 50).cycles > 1.2 * plan_of(vgg16(1000), 19, 20).cycles,
+          "wider ROIs are no more work");
   RoiShape empty = vgg16(3);
   RoiWindows windows = rois_of(empty, 7, 7);
   for (RoiWindow& rows : windows.rows) rows.end = rows.start;
