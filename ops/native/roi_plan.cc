@@ -129,15 +129,15 @@ void divide(const std::vector<Group>& groups, const Division& division, int64_t 
   for (const Group& group : groups) left += whole(group) * blocks;
   for (const Group& group : groups) {
     const int64_t least = (group.count() + division.most_rois - 1) / division.most_rois;
-    // From some block on, a whole one keeps a thread busy for longer than the others with all that follows. Half of a
-    // rounding error does not make it one.
-    const double brief = std::floor(left / whole(group) - static_cast<double>(threads) * (1 - 1e-9)) + 1;
-    auto divided = static_cast<int64_t>(std::clamp(brief, 0.0, blocks));
-    if (division.sweep && divided < division.blocks) divided = 0;
-    if (divided > 0) each(group, int64_t{0}, divided, least);
-    if (divided < division.blocks) {
+    // From this block on, a whole one would keep a thread busy for longer than the others with all that is left. That
+    // the two are equal must not depend on how they are rounded.
+    const double from = std::floor(left / whole(group) - static_cast<double>(threads) * (1 - 1e-9)) + 1;
+    auto first_divided = static_cast<int64_t>(std::clamp(from, 0.0, blocks));
+    if (division.sweep && first_divided < division.blocks) first_divided = 0;
+    if (first_divided > 0) each(group, int64_t{0}, first_divided, least);
+    if (first_divided < division.blocks) {
       const double parts = std::ceil(division.roi * static_cast<double>(group.count()) / division.grain);
-      each(group, divided, division.blocks, std::clamp(static_cast<int64_t>(parts), least, group.count()));
+      each(group, first_divided, division.blocks, std::clamp(static_cast<int64_t>(parts), least, group.count()));
     }
     left -= whole(group) * blocks;
   }
