@@ -95,7 +95,9 @@ std::vector<Group> group(const RoiShape& shape, const RoiWindows& windows, std::
     const Group group = {image, next[static_cast<size_t>(image)], next[static_cast<size_t>(image) + 1]};
     if (group.count() > 0) groups.push_back(group);
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.count() > b.count(); });
+  std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    return a.count() != b.count() ? a.count() > b.count() : a.image < b.image;
+  });
   rois_by_image.resize(windows.image.size());
   for (int64_t roi = 0; roi < shape.rois; ++roi) {
     int64_t& at = next[static_cast<size_t>(windows.image[static_cast<size_t>(roi)])];

@@ -115,7 +115,9 @@ def draw_bars(axes: Any, result: RowResult, bars: int) -> None:
 def logarithmic(axis: Any, set_scale: Any) -> None:
     """A logarithmic axis with plain numbers and light lines."""
     set_scale("log")
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}" if value < 1e4 else f"{value / 1e3:g}k"))
+    axis.set_major_formatter(
+        ticker.FuncFormatter(lambda value, _: f"{value:g}" if value < 1e4 else f"{value / 1e3:g}k")
+    )
     axis.set_minor_locator(ticker.NullLocator())
     axis.grid(color=GRID, linewidth=0.6)
     axis.axes.set_axisbelow(True)
