@@ -44,8 +44,6 @@ class NarrowMapPool {
         map_(static_cast<V*>(scratch)),
         buffers_(reinterpret_cast<char*>(map_ + kNarrowMapChannels * job.height)) {}
 
-  static int64_t blocks(const RoiJob& job) { return (job.channels + kNarrowMapChannels - 1) / kNarrowMapChannels; }
-
   // Channels that are pooled, and streamed, together: whole lines where that leaves room in the first-level cache.
   static int64_t group(const RoiJob& job) {
     const int64_t bytes = job.bins_y * job.bins_x * static_cast<int64_t>(sizeof(Key));

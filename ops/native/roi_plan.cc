@@ -253,36 +253,34 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
 
   const int64_t bins_per_roi = shape.bins_y * shape.bins_x;
   const double bins = kBin * static_cast<double>(shape.rois * bins_per_roi), rois = static_cast<double>(shape.rois);
-  double least = std::numeric_limits<double>::infinity();
-  const auto consider = [&](RoiKernel::Mode RoiKernel::* mode, double time, double cycles) {
-    if (time >= least) return false;
-    least = time;
-    plan.mode = mode;
-    plan.cycles = cycles;
-    return true;
-  };
   Division chosen{};
-  const auto consider_division = [&](RoiKernel::Mode RoiKernel::* mode, const Division& asked) {
-    const Division division = best_division(groups, shape.threads, asked);
-    if (consider(mode, division.time, division.cycles)) chosen = division;
+  chosen.time = std::numeric_limits<double>::infinity();
+  const auto consider = [&](RoiKernel::Mode RoiKernel::* mode, const Division& division) {
+    if (division.time >= chosen.time) return;
+    chosen = division;
+    plan.mode = mode;
   };
 
-  const double cycles =
-      (kTranspose * work.lines + kMapLine * work.map_lines + bins) * static_cast<double>(shape.blocks);
-  consider(&RoiKernel::separate, cycles / static_cast<double>(std::min(shape.rois * shape.blocks, shape.threads)),
-           cycles);
+  Division separate{};  // into units of single ROIs, which need no list
+  separate.cycles = (kTranspose * work.lines + kMapLine * work.map_lines + bins) * static_cast<double>(shape.blocks);
+  separate.time = separate.cycles / static_cast<double>(std::min(shape.rois * shape.blocks, shape.threads));
+  consider(&RoiKernel::separate, separate);
   if (any_fit) {
     const bool swept = sweep(plan.levels);
     const int64_t slots = std::max<int64_t>(kLargestBins / (bins_per_roi * shape.vector_bytes), 1);
-    consider_division(&RoiKernel::shared, {shape.blocks, fill_cost(plan.levels), (line_cost(plan.levels) + bins) / rois,
-                                           swept ? slots : shape.rois, swept});
+    consider(&RoiKernel::shared,
+             best_division(groups, shape.threads,
+                           {shape.blocks, fill_cost(plan.levels), (line_cost(plan.levels) + bins) / rois,
+                            swept ? slots : shape.rois, swept}));
   }
   if (std::max(shape.width, shape.bins_x) <= shape.narrow_map_width && shape.height <= kTallestNarrowMap) {
     const int64_t blocks = (shape.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
     const double channels = static_cast<double>(shape.channels) / static_cast<double>(blocks);
-    consider_division(&RoiKernel::narrow_map, {blocks, channels * kMapRow * static_cast<double>(shape.height),
-                                               channels * work.narrow_map / rois, shape.rois, false});
+    consider(&RoiKernel::narrow_map, best_division(groups, shape.threads,
+                                                   {blocks, channels * kMapRow * static_cast<double>(shape.height),
+                                                    channels * work.narrow_map / rois, shape.rois, false}));
   }
+  plan.cycles = chosen.cycles;
   if (plan.mode != &RoiKernel::shared) plan.levels = 0;
   plan.sweep = plan.mode == &RoiKernel::shared && chosen.sweep;
   plan.slots = 1;
