@@ -136,7 +136,7 @@ def test_a_build_leaves_the_files_of_others(dist: Path) -> None:
 def test_the_source_distribution_holds_what_a_build_needs_and_no_more(dist: Path) -> None:
     with tarfile.open(dist / f"onnx_maxpool-{VERSION}.tar.gz") as tar:
         files = {member.name.partition("/")[2] for member in tar if member.isfile()}
-    native = {f"ops/native/{path.name}" for path in (ROOT / "ops" / "native").iterdir()}
+    native = {str(path.relative_to(ROOT)) for path in (ROOT / "ops" / "native").rglob("*") if path.is_file()}
     package = {f"ops/{name}" for name in sources()}
     needed = {"CMakeLists.txt", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
     assert files == native | package | needed | {"CHANGELOG.md", "SECURITY.md"}

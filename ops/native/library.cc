@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "custom_op.h"
-#include "keep_loaded.h"
-#include "python_result.h"
-#include "targets.h"
+#include "kernels/targets.h"
+#include "operators/python_result.h"
+#include "runtime/custom_op.h"
+#include "runtime/keep_loaded.h"
 
 #if defined(_WIN32)
 #define ONNX_MAXPOOL_EXPORT __declspec(dllexport)

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "naive.h"
+#include "oracle.h"
 
 namespace {
 

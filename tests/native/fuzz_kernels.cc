@@ -1,5 +1,5 @@
 // Fuzzes the kernels by themselves, each target that this processor runs: jobs with every choice that a plan may make,
-// sweeps and streamed stores included, which through an operator take large inputs. Compared with naive.h.
+// sweeps and streamed stores included, which through an operator take large inputs. Compared with oracle.h.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cells.h"
-#include "naive.h"
-#include "pool_roi.h"
-#include "pool_window.h"
+#include "kernels/roi.h"
+#include "kernels/window.h"
+#include "oracle.h"
 
 #define DECLARE_KERNELS(target)                                       \
   namespace onnx_maxpool::target {                                    \

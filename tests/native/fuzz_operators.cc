@@ -1,4 +1,4 @@
-// Fuzzes the operators from RegisterCustomOps to their outputs: a node for each input, compared with naive.h.
+// Fuzzes the operators from RegisterCustomOps to their outputs: a node for each input, compared with oracle.h.
 #include <cstdio>
 #include <cstdlib>
 

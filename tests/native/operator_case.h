@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "byte_source.h"
-#include "naive.h"
+#include "oracle.h"
 #include "stand_in_runtime.h"
 
 struct OperatorCase {
@@ -30,5 +30,5 @@ const OrtSessionOptions& session_options(naive::BinEdges bin_edges, stand_in::Ve
 constexpr int kSkipped = 77;
 void require_target();
 
-// Runs the case and compares status and outputs with naive.h's. Returns what is wrong; empty if nothing is.
+// Runs the case and compares status and outputs with oracle.h's. Returns what is wrong; empty if nothing is.
 std::string difference(const OperatorCase& operator_case);

@@ -152,7 +152,7 @@ void set(OrtApi& api, typename PointerOf<Slot>::type function) {
 
 template <size_t index>
 [[noreturn]] void missing() {
-  die("slot " + std::to_string(index) + " was called, which ort_abi.h does not name");
+  die("slot " + std::to_string(index) + " was called, which base/ort_abi.h does not name");
 }
 template <size_t... index>
 OrtApi without_slots(std::index_sequence<index...>) {

@@ -1,5 +1,6 @@
-// A stand-in for ONNX Runtime: the slots of its table that ort_abi.h names, and no more. It takes the operators through
-// RegisterCustomOps and runs single nodes, so that sanitizers see all that the library does with what it is given:
+// A stand-in for ONNX Runtime: the slots of its table that base/ort_abi.h names, and no more. It takes the operators
+// through RegisterCustomOps and runs single nodes, so that sanitizers see all that the library does with what it is
+// given:
 //   - tensors are blocks of exactly their size, at any address that their type may have, with guards on either side;
 //   - memory that nobody has written holds junk;
 //   - ParallelFor runs on threads of its own;
@@ -15,9 +16,9 @@
 #include <variant>
 #include <vector>
 
-#include "element_type.h"
-#include "error.h"
-#include "ort_abi.h"
+#include "base/element_type.h"
+#include "base/error.h"
+#include "base/ort_abi.h"
 
 extern "C" OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base);
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cells.h"
-#include "naive.h"
 #include "operator_case.h"
+#include "oracle.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
-// How a run of ROIs is planned (roi_plan.h): the grouping by image, where the cost model changes its mind, and for how
-// many threads (threads.h).
+// How a run of ROIs is planned (plans/roi_plan.h): the grouping by image, where the cost model changes its mind, and
+// for how many threads (runtime/threads.h).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "roi_plan.h"
-#include "threads.h"
+#include "plans/roi_plan.h"
+#include "runtime/threads.h"
 
 namespace {
 

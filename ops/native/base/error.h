@@ -1,0 +1,89 @@
+// Errors, and how they print the values that they complain about: the words of errors.py.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <locale>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/ort_abi.h"
+
+namespace onnx_maxpool {
+
+// Thrown inside the library only; it becomes an OrtStatus where the library is left.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message, int code = ort::kInvalidArgument)
+      : std::runtime_error(message), code_(code) {}
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+using Shape = std::vector<int64_t>;
+
+// Of signed or unsigned integers.
+template <class Integer>
+std::string text(const std::vector<Integer>& shape) {
+  std::string out = "[";
+  for (size_t i = 0; i < shape.size(); ++i) out += (i ? "," : "") + std::to_string(shape[i]);
+  return out + "]";
+}
+
+// Text out of a model or a setting, which need be neither UTF-8 nor free of NUL: what is not printable ASCII as \xff,
+// byte by byte.
+inline std::string escaped(const std::string& bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const unsigned char byte : bytes) {
+    if (byte >= 0x20 && byte < 0x7f) {
+      out += static_cast<char>(byte);
+    } else {
+      out += {'\\', 'x', kDigits[byte / 16], kDigits[byte % 16]};
+    }
+  }
+  return out;
+}
+
+// The fewest digits that read back as the same value. Streams in the classic locale, because printf and strtod follow
+// the process's: there a number may have a decimal comma.
+template <class Float>
+std::string text(Float value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::string out;
+  for (int digits = 1; digits <= std::numeric_limits<Float>::max_digits10; ++digits) {
+    std::ostringstream print;
+    print.imbue(std::locale::classic());
+    print.precision(digits);
+    print << value;
+    out = print.str();
+    std::istringstream read(out);
+    read.imbue(std::locale::classic());
+    // libc++ reads a subnormal number, and yet says that it failed. Of a number beyond the largest libstdc++ says so,
+    // and gives the largest.
+    Float back = 0;
+    read >> back;
+    if (back == value && (read || std::fabs(value) < 1)) break;
+  }
+  return out;
+}
+
+// The product of a shape's dimensions, or -1 where it leaves 63 bits. A shape with a 0 has no cells, whatever else is
+// in it.
+inline int64_t checked_cells(const Shape& shape) {
+  int64_t cells = 1;
+  for (int64_t dim : shape) {
+    if (dim == 0) return 0;
+    if (cells > 0) cells = cells > std::numeric_limits<int64_t>::max() / dim ? -1 : cells * dim;
+  }
+  return cells;
+}
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,29 @@
+#include "base/machine.h"
+
+#include <algorithm>
+#include <thread>
+
+#if defined(__linux__)
+#include <unistd.h>
+#endif
+
+namespace onnx_maxpool {
+namespace {
+
+size_t last_level_cache() {
+#if defined(__linux__) && defined(_SC_LEVEL3_CACHE_SIZE)
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (bytes > 0) return static_cast<size_t>(bytes);
+#endif
+  return size_t{32} << 20;
+}
+
+}  // namespace
+
+const Machine& machine() {
+  static const Machine here = {std::max<int64_t>(std::thread::hardware_concurrency(), 1), 30'000,
+                               std::min(last_level_cache() / 8, size_t{12} << 20)};
+  return here;
+}
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,81 @@
+// Which input cells each output cell covers: half-open ranges in exact integer arithmetic (G1).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "base/window.h"
+
+namespace onnx_maxpool {
+
+// Rounded ROI edges are held within ±2^30 (M11), and a count of windows is below 2^31, so that no sum or product of
+// this file leaves 64 bits.
+constexpr int64_t kSaturation = int64_t{1} << 30;
+constexpr int64_t kLargestCount = (int64_t{1} << 31) - 1;
+
+inline Window clip(Window window, int64_t size) {
+  return {std::clamp<int64_t>(window.start, 0, size), std::clamp<int64_t>(window.end, 0, size)};
+}
+
+// Calls emit(i, window) for the `count` windows [floor(i*L/n), ceil((i+1)*L/n)) that share out `extent` cells (M7, A2).
+// One division: the quotients of i*L/n are followed by their remainders, since dividing for each window would take
+// longer than pooling a small one. No jump depends on a remainder either, as the processor could not foresee it.
+template <class Emit>
+void even_windows(int64_t extent, int64_t count, Emit&& emit) {
+  const int64_t whole = extent / count, part = extent % count;
+  int64_t floor = 0, remainder = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t start = floor;
+    remainder += part;
+    const int64_t carry = remainder >= count;
+    remainder -= -carry & count;
+    floor += whole + carry;
+    emit(i, Window{start, floor + (remainder != 0)});
+  }
+}
+
+// The same with float32 edges, as ONNX Runtime's own kernel has them (M12).
+template <class Emit>
+void float32_windows(int64_t extent, int64_t count, Emit&& emit) {
+  const float bin_size = static_cast<float>(extent) / static_cast<float>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    emit(i, Window{static_cast<int64_t>(std::floor(static_cast<float>(i) * bin_size)),
+                   static_cast<int64_t>(std::ceil(static_cast<float>(i + 1) * bin_size))});
+  }
+}
+
+// An ROI coordinate in cells of the feature map (M5, M11); it is not NaN. Halves are rounded away from zero, as by
+// std::round, which takes a call.
+template <class Float>
+int64_t roi_edge(Float coordinate, float spatial_scale) {
+  const Float limit = static_cast<Float>(kSaturation);
+  const Float product = coordinate * static_cast<Float>(spatial_scale);
+  // NaN, as of infinity and a scale that counts as 0 where subnormal numbers do, is no greater than anything.
+  const Float cells = product > -limit ? std::min(product, limit) : -limit;
+  const auto whole = static_cast<int64_t>(cells);  // towards zero
+  const Float rest = cells - static_cast<Float>(whole);
+  return whole + (rest >= Float{0.5}) - (rest <= Float{-0.5});
+}
+
+// The bins of one ROI along one axis (M6 to M8, M12), written to `windows`; both edges belong to the ROI.
+inline void roi_windows(int64_t first, int64_t last, int64_t count, int64_t size, BinEdges edges, RoiWindow* windows) {
+  const int64_t extent = std::max<int64_t>(last - first + 1, 1);
+  // Edges are held so near zero that no window ends beyond 32 bits, however large the map.
+  const auto emit = [=](int64_t i, Window bin) {
+    windows[i] = {static_cast<int32_t>(first + bin.start), static_cast<int32_t>(first + bin.end)};
+  };
+  const auto emit_clipped = [=](int64_t i, Window bin) {
+    const Window inside = clip({first + bin.start, first + bin.end}, size);
+    windows[i] = {static_cast<int32_t>(inside.start), static_cast<int32_t>(inside.end)};
+  };
+  if (edges == BinEdges::float32) {
+    float32_windows(extent, count, emit_clipped);
+  } else if (0 <= first && first + extent <= size) {
+    even_windows(extent, count, emit);
+  } else {
+    even_windows(extent, count, emit_clipped);
+  }
+}
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,82 @@
+// The maximum over the bins of ROIs: what the kernel needs to know, and its entry points.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/element_type.h"
+#include "base/window.h"
+
+namespace onnx_maxpool {
+
+constexpr int kMostLevels = 8;
+constexpr int64_t kNarrowMapChannels = 16;  // in a unit of that mode
+
+// Some ROIs of one image, those that RoiJob::rois_by_image has from `begin` to `end`, on a block of channels.
+struct RoiUnit {
+  int64_t image, block, begin, end;
+};
+
+// A row of bins of an ROI, which is the slot-th of its unit.
+struct RoiTask {
+  int32_t slot, row;
+};
+
+// Table k has the maxima over 2^k rows: in row y, over rows y to y + 2^k of the map. Any number of rows is then two
+// lines, which may overlap, and more only where `levels` ends early. A sweep keeps of each table the rows that may
+// still be asked for, row y in place `y & mask`.
+struct KeptRows {
+  int64_t count, mask;
+};
+// Internal to each file, as kernels are compiled for processors of their own.
+static inline KeptRows kept_rows(int64_t height, int64_t tallest, int levels, bool sweep, int k) {
+  if (!sweep) return {height, -1};
+  // Below the last table a window is less than two table rows high; the next table is made of rows 2^k apart.
+  const int64_t wanted = k < levels ? (int64_t{1} << k) + 1 : tallest - (int64_t{1} << k) + 1;
+  int64_t rows = 1;
+  while (rows < wanted) rows *= 2;
+  return {rows < height ? rows : height, rows - 1};
+}
+
+// A planned run over one tensor. Pointers are borrowed; every window is clipped to the map, every image number is in
+// range, and no unit is empty, so that the kernel has nothing to check.
+struct RoiJob {
+  const void* x;  // (images, channels, height, width)
+  void* y;        // (rois, channels, bins_y, bins_x)
+  int64_t images, channels, height, width;
+  int64_t rois, bins_y, bins_x;
+  const int64_t* image;          // of each ROI
+  const RoiWindow* rows;         // (rois, bins_y)
+  const RoiWindow* columns;      // (rois, bins_x)
+  const int64_t* rois_by_image;  // ROI numbers
+  const RoiUnit* units;          // of the modes that share a map
+  int64_t unit_count;
+  // For the shared mode: tables of maxima over 1, 2, ... 2^levels rows of the map. A sweep keeps only some of their
+  // rows, from the map's bottom to its top, and so pools the rows of bins of a unit's ROIs in the order of `tasks`,
+  // which is that of their windows' starts, last first: `bins_y` of them for each of rois_by_image.
+  int levels;
+  bool sweep;
+  int64_t tallest;  // window along y
+  int64_t slots;    // for the bins of so many ROIs at once: 1 without a sweep
+  const RoiTask* tasks;
+  Order order;
+  bool stream;  // store past the caches
+};
+
+// One kernel for elements of one width. Work comes in units that may run in any order and on any thread, each with
+// `scratch_bytes(job)` of its own memory, aligned to 64 bytes.
+//   shared:   a unit packs a block of channels of one image, then pools the image's ROIs, or a part of them, from it;
+//   separate: a unit pools a block of channels of one ROI straight from the map;
+//   narrow_map: as shared, for a few channels of a map of which a row fits a vector, as does a row of bins.
+struct RoiKernel {
+  struct Mode {
+    int64_t (*units)(const RoiJob&);
+    size_t (*scratch_bytes)(const RoiJob&);
+    void (*run)(const RoiJob&, int64_t unit, void* scratch);
+  };
+  int64_t vector_bytes;
+  Mode shared, separate, narrow_map;
+  int64_t narrow_map_width;  // of map and bins at most; 0 where there is no such mode
+};
+
+}  // namespace onnx_maxpool

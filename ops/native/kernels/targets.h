@@ -1,0 +1,23 @@
+// Which of the compiled kernels this processor runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/roi.h"
+#include "kernels/window.h"
+
+namespace onnx_maxpool {
+
+// The kernels of one target.
+struct Kernels {
+  const char* target;
+  const RoiKernel& (*roi)(size_t element_size, int64_t channels);
+  const PoolKernel& (*pool)(const PoolJob&, size_t element_size);
+};
+
+// The best target that this processor runs, or the one that the environment variable ONNX_MAXPOOL_TARGET names.
+// Chosen once. Throws Error where that names none that was compiled and that this processor runs.
+const Kernels& kernels();
+
+}  // namespace onnx_maxpool

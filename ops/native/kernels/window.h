@@ -1,0 +1,48 @@
+// The maximum over windows that all planes share: what the kernel needs to know, and its entry points.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/element_type.h"
+#include "base/window.h"
+
+namespace onnx_maxpool {
+
+// The planned windows along one axis. The kernel has nothing to check: they are clipped, and none is empty.
+struct PoolAxis {
+  int64_t size;
+  int64_t count;
+  const Window* windows;
+  // Where window i is [first + i*step, first + i*step + length) before it is clipped; otherwise step is 0.
+  int64_t first, step, length;
+};
+
+// A planned run over a tensor of planes. Pointers are borrowed.
+struct PoolJob {
+  const void* x;  // (planes, depth.size, rows.size, columns.size)
+  void* y;        // (planes, depth.count, rows.count, columns.count)
+  void* indices;  // the same shape, of the first cell that holds the maximum (G5); null where they are not wanted
+  bool indices_are_64_bits;
+  int64_t index_step;  // from a plane's first index to the next one's; the first plane's is 0
+  int64_t planes;
+  PoolAxis depth, rows, columns;
+  Order order;
+};
+
+// Work comes in units that may run in any order and on any thread, each with `scratch_bytes(job)` of its own memory,
+// aligned to 64 bytes.
+struct PoolKernel {
+  int64_t (*units)(const PoolJob&);
+  size_t (*scratch_bytes)(const PoolJob&);
+  void (*run)(const PoolJob&, int64_t unit, void* scratch);
+};
+
+// As many pieces of work, each of so many cells, as read a part of a cache. Internal to each file, as kernels are
+// compiled for processors of their own.
+static inline int64_t pieces_per_unit(int64_t cells) {
+  constexpr int64_t kCells = int64_t{1} << 16;
+  return cells < kCells ? kCells / cells : 1;
+}
+
+}  // namespace onnx_maxpool

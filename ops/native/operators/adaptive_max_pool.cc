@@ -1,0 +1,93 @@
+// OpenVINO's AdaptiveMaxPool, since version 8: rules A1 to A5. The words of errors are adaptive_max_pool.py's.
+#include "operators/window_op.h"
+
+namespace onnx_maxpool {
+namespace {
+
+constexpr const char* kName = "AdaptiveMaxPool";
+constexpr int64_t kMostInt32 = int64_t{1} << 31;
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(std::string(kName) + ": " + what); }
+
+class AdaptiveMaxPool : public Kernel {
+ public:
+  AdaptiveMaxPool(const Variant& variant, const Attributes& attributes)
+      : type_(variant.types[0]),
+        size_type_(variant.types[1]),
+        has_indices_(attributes.has_output(1)),
+        index_type_(index_type(kName, variant, attributes, "i64", "i32")) {}
+
+  void compute(const Run& run) const override {
+    const Tensor x = run.input(0), size = run.input(1);
+    const size_t rank = x.shape.size();
+    if (rank < 3 || rank > 5) {
+      refuse("X has shape " + text(x.shape) + ", expected 3 to 5 dimensions (N, C and 1 to 3 spatial ones)");
+    }
+    const Shape spatial(x.shape.begin() + 2, x.shape.end());
+    for (int64_t dim : spatial) {
+      if (dim == 0) refuse("X has shape " + text(x.shape) + ", expected spatial dimensions of at least 1");
+    }
+    const Shape sizes = output_size(size, spatial.size());
+    std::vector<AxisPlan> axes;
+    for (size_t i = 0; i < spatial.size(); ++i) axes.push_back({spatial[i], sizes[i], true, 0, 0, 0});
+    if (has_indices_ && index_type_ == ElementType::int32_ && x.shape[0] && x.shape[1]) {
+      const int64_t cells = checked_cells(spatial);
+      if (cells < 0 || cells > kMostInt32) {
+        refuse("X has shape " + text(x.shape) + ", expected at most " + std::to_string(kMostInt32) +
+               " cells in a channel, as many as i32 indices number");
+      }
+    }
+    pool_windows(run, kName, type_, x, axes, {has_indices_, index_type_, 0});
+  }
+
+ private:
+  Shape output_size(const Tensor& size, size_t axes) const {
+    if (size.shape != Shape{static_cast<int64_t>(axes)}) {
+      refuse("output_size has shape " + text(size.shape) + ", expected [" + std::to_string(axes) +
+             "], a size for each spatial dimension of X");
+    }
+    Shape sizes;
+    bool good = true;
+    for (size_t i = 0; i < axes; ++i) {
+      sizes.push_back(size_type_ == ElementType::int32_ ? static_cast<const int32_t*>(size.data)[i]
+                                                        : static_cast<const int64_t*>(size.data)[i]);
+      good = good && sizes[i] >= 1 && sizes[i] <= kLargestCount;
+    }
+    if (!good) {
+      refuse("output_size is " + text(sizes) + ", expected " + std::to_string(axes) + " integers from 1 to " +
+             std::to_string(kLargestCount));
+    }
+    return sizes;
+  }
+
+  const ElementType type_, size_type_;
+  const bool has_indices_;
+  const ElementType index_type_;
+};
+
+std::vector<Parameter> inputs(const Variant& variant) { return {{variant.types[0]}, {variant.types[1]}}; }
+std::vector<Parameter> outputs(const Variant& variant) {
+  return {{variant.types[0]}, index_parameter(variant, ElementType::int64_)};
+}
+
+std::unique_ptr<Kernel> create(const Variant& variant, const Attributes& attributes) {
+  return std::make_unique<AdaptiveMaxPool>(variant, attributes);
+}
+
+void infer(const Variant& variant, const Inference& node) {
+  // The sizes are not to be seen here, but how many there are tells X's rank where X's own shape does not. An output's
+  // type cannot be set without a rank: where neither tells it, it is that of images.
+  const Dim sizes = node.input(1, 1)[0];
+  size_t rank = node.input_rank(0);
+  if (rank == 0) rank = sizes.size >= 1 && sizes.size <= 3 ? static_cast<size_t>(sizes.size) + 2 : 4;
+  std::vector<Dim> dims = node.input(0, rank);
+  for (size_t i = 2; i < rank; ++i) dims[i] = Inference::unknown();
+  infer_windows(variant, node, dims, "i64");
+}
+
+}  // namespace
+
+extern const Operator kAdaptiveMaxPool;
+const Operator kAdaptiveMaxPool = {kName, inputs, outputs, create, infer};
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,201 @@
+// MaxRoiPool and RoiPooling: rules M1 to M12, D1. The words of errors are roi_max.py's.
+#include "operators/roi_op.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/machine.h"
+#include "kernels/targets.h"
+#include "plans/roi_plan.h"
+
+namespace onnx_maxpool {
+namespace {
+
+constexpr double kWindow = 15;      // cycles to find one
+constexpr int64_t kUnitRois = 128;  // whose windows a thread finds at a time
+
+constexpr const char* kColumns[] = {"batch", "x1", "y1", "x2", "y2"};
+
+// A float from its bits; exact.
+float widen(uint16_t bits, ElementType type) {
+  uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  if (type == ElementType::float16_) {
+    const uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 31, fraction = bits & 1023u;
+    if (exponent == 0) {
+      const float tiny = static_cast<float>(fraction) * 0x1p-24f;
+      return sign ? -tiny : tiny;
+    }
+    wide = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
+  }
+  float value;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+// The ROI tensor's values in the type that rule M5 computes in: float, or double for double.
+template <class Float>
+class Rois {
+ public:
+  Rois(const void* data, ElementType type) : data_(data), type_(type) {}
+  Float at(int64_t row, int column) const {
+    const int64_t i = row * 5 + column;
+    if (element_size(type_) == 2) return widen(static_cast<const uint16_t*>(data_)[i], type_);
+    return static_cast<const Float*>(data_)[i];
+  }
+
+ private:
+  const void* data_;
+  ElementType type_;
+};
+
+class RoiPool : public Kernel {
+ public:
+  RoiPool(const RoiOp& op, const Variant& variant, const Attributes& attributes)
+      : op_(op),
+        type_(variant.types[0]),
+        bin_edges_(variant.bin_edges),
+        pooled_(attributes.required(op.size)),
+        scale_(attributes.get("spatial_scale", 1.0f)) {
+    const auto bad = [](int64_t side) { return side < 1 || side > kLargestCount; };
+    if (pooled_.size() != 2 || bad(pooled_[0]) || bad(pooled_[1])) {
+      refuse(std::string(op.size) + " is " + text(pooled_) + ", expected two integers from 1 to " +
+             std::to_string(kLargestCount));
+    }
+    if (!std::isfinite(scale_) || scale_ <= 0) {
+      refuse("spatial_scale is " + text(scale_) + ", expected a finite number greater than 0");
+    }
+  }
+
+  void compute(const Run& run) const override {
+    const Tensor x = run.input(0), rois = run.input(1);
+    if (x.shape.size() != 4) refuse("X has shape " + text(x.shape) + ", expected 4 dimensions (N, C, H, W)");
+    Shape expected(op_.rois_rank, 1);
+    if (rois.shape.size() == op_.rois_rank) expected[op_.rois_rank - 2] = rois.shape[op_.rois_rank - 2];
+    expected.back() = 5;
+    if (rois.shape != expected) {
+      refuse("rois has shape " + text(rois.shape) + ", expected (" + (op_.rois_rank == 4 ? "1, 1, " : "") +
+             "R, 5) with columns batch, x1, y1, x2, y2");
+    }
+    const Shape shape = {rois.shape[op_.rois_rank - 2], x.shape[1], pooled_[0], pooled_[1]};
+    if (type_ == ElementType::double_) {
+      pool(run, x, Rois<double>(rois.data, type_), shape);
+    } else {
+      pool(run, x, Rois<float>(rois.data, type_), shape);
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const { throw Error(std::string(op_.name) + ": " + what); }
+
+  template <class Float>
+  void pool(const Run& run, const Tensor& x, const Rois<Float>& rois, const Shape& shape) const {
+    const int64_t images = x.shape[0];
+    check_rois(rois, shape[0], images);
+    const int64_t bytes = output_bytes(op_.name, "Y", shape, type_);
+    void* y = run.output(0, type_, shape);
+    if (bytes == 0) return;
+    if (x.shape[2] == 0 || x.shape[3] == 0) {
+      std::memset(y, 0, static_cast<size_t>(bytes));  // every bin is empty (M9)
+      return;
+    }
+    const RoiKernel& kernel = kernels().roi(element_size(type_), x.shape[1]);
+    const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
+    const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
+    const RoiPlan plan = plan_rois({images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1],
+                                    (x.shape[1] + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
+                                    run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_))},
+                                   windows);
+    RoiJob job{};
+    job.x = x.data;
+    job.y = y;
+    job.images = images;
+    job.channels = x.shape[1];
+    job.height = x.shape[2];
+    job.width = x.shape[3];
+    job.rois = shape[0];
+    job.bins_y = pooled_[0];
+    job.bins_x = pooled_[1];
+    job.image = windows.image.data();
+    job.rows = windows.rows.data();
+    job.columns = windows.columns.data();
+    job.rois_by_image = plan.rois_by_image.data();
+    job.units = plan.units.data();
+    job.unit_count = static_cast<int64_t>(plan.units.size());
+    job.levels = plan.levels;
+    job.sweep = plan.sweep;
+    job.tallest = plan.tallest;
+    job.slots = plan.slots;
+    job.tasks = plan.tasks.data();
+    job.order = order_of(type_);
+    job.stream = static_cast<size_t>(bytes) > machine().streaming_threshold;
+    const RoiKernel::Mode& mode = kernel.*plan.mode;
+    run.parallel(mode.units(job), mode.scratch_bytes(job), plan.cycles,
+                 [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
+  }
+
+  // M10 and M11, for the first row that breaks either.
+  template <class Float>
+  void check_rois(const Rois<Float>& rois, int64_t count, int64_t images) const {
+    for (int64_t row = 0; row < count; ++row) {
+      for (int column = 0; column < 5; ++column) {
+        const Float value = rois.at(row, column);
+        // A batch number is truncated: -0.5 is 0, of which there may be no image.
+        const bool good = column ? !std::isnan(value) : value > -1 && images > 0 && value < static_cast<double>(images);
+        if (good) continue;
+        const std::string required = column   ? "a number"
+                                     : images ? "a batch number from 0 to " + std::to_string(images - 1)
+                                              : "no ROI, as X has batch size 0";
+        refuse("rois row " + std::to_string(row) + " has " + kColumns[column] + " " + text(value) + ", expected " +
+               required);
+      }
+    }
+  }
+
+  template <class Float>
+  RoiWindows windows_of(const Run& run, const Rois<Float>& rois, int64_t count, const Shape& x) const {
+    RoiWindows windows;
+    windows.image.resize(static_cast<size_t>(count));
+    windows.rows.resize(static_cast<size_t>(count * pooled_[0]));
+    windows.columns.resize(static_cast<size_t>(count * pooled_[1]));
+    const auto plan_roi = [&](int64_t row) {
+      const auto edge = [&](int column) { return roi_edge(rois.at(row, column), scale_); };
+      roi_windows(edge(2), edge(4), pooled_[0], x[2], bin_edges_, &windows.rows[static_cast<size_t>(row * pooled_[0])]);
+      roi_windows(edge(1), edge(3), pooled_[1], x[3], bin_edges_,
+                  &windows.columns[static_cast<size_t>(row * pooled_[1])]);
+      windows.image[static_cast<size_t>(row)] = static_cast<int64_t>(rois.at(row, 0));  // truncates toward zero (M10)
+    };
+    const double cycles = kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
+    run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {
+      const int64_t end = std::min(count, (unit + 1) * kUnitRois);
+      for (int64_t row = unit * kUnitRois; row < end; ++row) plan_roi(row);
+    });
+    return windows;
+  }
+
+  const RoiOp& op_;
+  const ElementType type_;
+  const BinEdges bin_edges_;
+  const std::vector<int64_t> pooled_;
+  const float scale_;
+};
+
+}  // namespace
+
+std::vector<Parameter> roi_inputs(const Variant& variant) { return {{variant.types[0]}, {variant.types[0]}}; }
+std::vector<Parameter> roi_outputs(const Variant& variant) { return {{variant.types[0]}}; }
+
+std::unique_ptr<Kernel> make_roi_pool(const RoiOp& op, const Variant& variant, const Attributes& attributes) {
+  return std::make_unique<RoiPool>(op, variant, attributes);
+}
+
+void infer_roi_pool(const RoiOp& op, const Inference& node) {
+  const std::vector<int64_t> pooled = node.ints(op.size, {});
+  const bool known = pooled.size() == 2 && pooled[0] > 0 && pooled[1] > 0;
+  node.set_output(
+      0, node.input_type(0),
+      {node.input(1, op.rois_rank)[op.rois_rank - 2], node.input(0, 4)[1],
+       known ? Dim{pooled[0], ""} : Inference::unknown(), known ? Dim{pooled[1], ""} : Inference::unknown()});
+}
+
+}  // namespace onnx_maxpool

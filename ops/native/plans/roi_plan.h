@@ -1,0 +1,42 @@
+// How a run goes about its ROIs: which of the kernel's modes, with how many tables, in which order, in which units.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/roi.h"
+
+namespace onnx_maxpool {
+
+// The windows and their ROIs' images, as an operator plans them.
+struct RoiWindows {
+  std::vector<int64_t> image;      // of each ROI
+  std::vector<RoiWindow> rows;     // (rois, bins_y)
+  std::vector<RoiWindow> columns;  // (rois, bins_x)
+};
+
+// The kernel's choices, and the arrays behind them.
+struct RoiPlan {
+  RoiKernel::Mode RoiKernel::* mode;
+  double cycles;  // an estimate
+  int levels;
+  bool sweep;
+  int64_t tallest, slots;
+  std::vector<int64_t> rois_by_image;
+  std::vector<RoiUnit> units;  // of the modes that share a map
+  std::vector<RoiTask> tasks;  // of a sweep
+};
+
+// What the plan depends on, beside the windows.
+struct RoiShape {
+  int64_t images, channels, height, width, rois, bins_y, bins_x;
+  int64_t blocks;            // of channels
+  int64_t vector_bytes;      // of a block's vector
+  int64_t narrow_map_width;  // the kernel's
+  int64_t threads;           // that run at once
+  int64_t input_bytes;       // of all images
+};
+
+RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows);
+
+}  // namespace onnx_maxpool
