@@ -41,15 +41,16 @@ def backends() -> str:
 
 def speed() -> str:
     """From the last whole run of the benchmark, in float on two threads."""
-    found = json.loads((ROOT / "docs" / "benchmark" / "results.json").read_text())["rows"]
+    lines = (ROOT / "docs" / "benchmark" / "results.jsonl").read_text().splitlines()
+    found = [record for record in map(json.loads, lines) if record["record"] == "row"]
     ratios = {row["name"]: row["times_faster_than"] for row in found if row["threads"] == 2}
-    lines = []
+    rows = []
     for case in SPEED_CASES:
         others = {peer: ratio for peer, ratio in ratios[Row(case).name].items() if ratio is not None}
         stock = others.pop("ONNX Runtime", None)
         fastest = min(others, key=others.__getitem__)
-        lines.append([f"{case.operator} {case}", short(stock), short(others[fastest]), fastest])
-    return table(["what", "ONNX Runtime", "fastest other", "who"], lines)
+        rows.append([f"{case.operator} {case}", short(stock), short(others[fastest]), fastest])
+    return table(["what", "ONNX Runtime", "fastest other", "who"], rows)
 
 
 def short(ratio: float | None) -> str:
