@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/machine.h"
+#include "base/window_plan.h"
 #include "kernels/targets.h"
 #include "plans/roi_plan.h"
 
