@@ -11,6 +11,7 @@
 #include "kernels/targets.h"
 #include "operators/python_result.h"
 #include "runtime/custom_op.h"
+#include "runtime/handles.h"
 #include "runtime/keep_loaded.h"
 
 #if defined(_WIN32)
