@@ -71,7 +71,7 @@ def _texts(element_type: str) -> list[str]:
     return [*common, *windows.FLOATS, *arithmetic.FOR_FLOATS, *roi.TEXTS]
 
 
-PUBLIC_DOMAIN = "onnx_maxpool.adapters.portable"
+PUBLIC_DOMAIN = "onnx_maxpool.portable"
 """Of functions that stand in models."""
 
 
