@@ -59,10 +59,12 @@ def test_the_functions_give_what_the_models_give(model: Model) -> None:
 
 def test_bin_edges() -> None:
     x, rois = np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60), np.array([[0, 0, 0, 56, 0]], np.float32)
-    results = [onnx_maxpool.max_roi_pool(x, rois, (1, 7), bin_edges=edges) for edges in ("exact", "float32")]
-    for result, edges in zip(results, ("exact", "float32"), strict=True):
+    results = [onnx_maxpool.max_roi_pool(x, rois, (1, 7), bin_edges=edges) for edges in ("onnx", "exact", "double")]
+    for result, edges in zip(results, ("onnx", "exact", "double"), strict=True):
         assert_same(result, roi_reference(roi_model(pooled_shape=(1, 7)), x, rois, bin_edges=edges))
-    assert (results[0] != results[1]).any()  # (57, 7) is a pair at which they differ (M12)
+    assert (results[0] != results[1]).any()  # (57, 7) is a pair at which they differ (M7)
+    assert_same(onnx_maxpool.max_roi_pool(x, rois, (1, 7)), results[0])
+    assert_same(onnx_maxpool.roi_pooling(x, rois[None, None], (1, 7)), results[1])
 
 
 def test_arrays_of_any_layout() -> None:

@@ -99,14 +99,16 @@ def test_a_scale_of_more_than_six_digits() -> None:
 
 
 def test_bin_edges() -> None:
-    """(57, 7) is a pair at which they differ (M12)."""
+    """(57, 7) is a pair at which they differ (M7)."""
     proto = roi_model(pooled_shape=(1, 7))
     feeds = {
         "X": np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60),
         "rois": np.array([[0, 0, 0, 56, 0]], np.float32),
     }
-    (exact,) = assert_equal_outputs(proto, feeds)
-    (rounded,) = assert_equal_outputs(proto, feeds, bin_edges="float32")
+    (default,) = assert_equal_outputs(proto, feeds)
+    (rounded,) = assert_equal_outputs(proto, feeds, bin_edges="onnx")
+    (exact,) = assert_equal_outputs(proto, feeds, bin_edges="exact")
+    assert (default == rounded).all()
     assert (exact != rounded).any()
 
 
@@ -194,8 +196,8 @@ def test_a_function_in_the_place_of_one_operator() -> None:
         return np.full((len(rois), x.shape[1], *attributes["pooled_shape"]), x[0, 0, 0, 0], x.dtype)
 
     (y,) = outputs(roi_model("bfloat16"), {k: v.astype(dtype_of("bfloat16")) for k, v in ROI_FEEDS.items()},
-                   {"MaxRoiPool": lowest_first}, bin_edges="float32")  # fmt: skip
-    assert calls == [{"pooled_shape": [2, 3], "spatial_scale": 1.0, "bin_edges": "float32"}]
+                   {"MaxRoiPool": lowest_first}, bin_edges="double")  # fmt: skip
+    assert calls == [{"pooled_shape": [2, 3], "spatial_scale": 1.0, "bin_edges": "double"}]
     assert y.dtype == dtype_of("bfloat16")
     assert (y == X[0, 0, 0, 0].astype(y.dtype)).all()
 
@@ -294,8 +296,8 @@ def test_registering_twice_is_harmless() -> None:
         onnx_maxpool.register_python_ops(options)
         onnx_maxpool.register(options)
         onnx_maxpool.load(roi_model(), options, implementation="python").run(None, ROI_FEEDS)
-    with pytest.raises(ValueError, match="registered with bin_edges 'exact'"):
-        onnx_maxpool.register_python_ops(options, bin_edges="float32")
+    with pytest.raises(ValueError, match="registered with bin_edges 'default'"):
+        onnx_maxpool.register_python_ops(options, bin_edges="onnx")
 
 
 DECLARED_AT_ONCE = """

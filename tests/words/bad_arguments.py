@@ -36,9 +36,9 @@ X = np.zeros((1, 1, 4, 4), np.float32)
 ROIS = np.zeros((2, 5), np.float32)
 WINDOWS = (np.zeros((2, 3), np.int64), np.ones((2, 3), np.int64))
 wrong: Any = "exakt"
-EDGES = "onnx_maxpool: bin_edges is 'exakt', expected 'exact' or 'float32'"
+EDGES = "onnx_maxpool: bin_edges is 'exakt', expected 'onnx', 'exact' or 'double'"
 OPTIONS = (
-    "onnx_maxpool: these session options are registered with bin_edges 'float32', expected other options for 'exact'"
+    "onnx_maxpool: these session options are registered with bin_edges 'double', expected other options for 'exact'"
 )
 
 
@@ -62,7 +62,7 @@ def of_unknown_rank() -> onnx.ModelProto:
 
 def registered() -> ort.SessionOptions:
     options = ort.SessionOptions()
-    onnx_maxpool.register(options, bin_edges="float32")
+    onnx_maxpool.register(options, bin_edges="double")
     return options
 
 
@@ -115,7 +115,7 @@ BAD_ARGUMENTS = (
         "options of other bin edges",
         ValueError,
         OPTIONS,
-        lambda: onnx_maxpool.load(model(), registered()),
+        lambda: onnx_maxpool.load(model(), registered(), bin_edges="exact"),
     ),
     BadArgument(
         "register",
@@ -129,14 +129,14 @@ BAD_ARGUMENTS = (
         "options of other bin edges",
         ValueError,
         OPTIONS,
-        lambda: onnx_maxpool.register(registered()),
+        lambda: onnx_maxpool.register(registered(), bin_edges="exact"),
     ),
     BadArgument(
         "register_python_ops",
         "options of other bin edges",
         ValueError,
         OPTIONS,
-        lambda: onnx_maxpool.register_python_ops(registered()),
+        lambda: onnx_maxpool.register_python_ops(registered(), bin_edges="exact"),
     ),
     BadArgument(
         "reference_ops", "other bin edges", ValueError, EDGES, lambda: onnx_maxpool.reference_ops(bin_edges=wrong)

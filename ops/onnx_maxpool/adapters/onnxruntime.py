@@ -11,7 +11,7 @@ from typing import Any, Literal
 import onnx
 import onnxruntime as ort
 
-from onnx_maxpool.adapters.registration import register
+from onnx_maxpool.adapters.registration import register, registered_bin_edges
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.nodes import operator_nodes
@@ -35,7 +35,7 @@ def load(
     sess_options: ort.SessionOptions | None = None,
     providers: Providers | None = None,
     *,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges | None = None,
     check: bool = True,
     implementation: Implementation = "native",
 ) -> ort.InferenceSession:
@@ -77,7 +77,7 @@ def load(
     keys = {name: None if function is None else keep(function) for name, function in functions.items()}
     kept = [key for key in keys.values() if key is not None]
     try:
-        rewritten = with_python_ops(whole, keys, bin_edges)
+        rewritten = with_python_ops(whole, keys, registered_bin_edges(options))
         if check:
             check_index_types(rewritten)
         session = _session(rewritten, options, chosen)

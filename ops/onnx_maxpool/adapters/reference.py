@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun
 
 
-def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
+def reference_ops(*, bin_edges: BinEdges | None = None) -> list[type[OpRun]]:
     """The operators as classes for `ReferenceEvaluator(model, new_ops=reference_ops())`.
 
     For models without local functions, in which they would not be found, and with ai.onnx spelled `""`:
@@ -39,7 +39,7 @@ def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
     return [_reference_op(newest, bin_edges) for newest in newest_versions()]
 
 
-def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
+def _reference_op(newest: OperatorVersion, bin_edges: BinEdges | None) -> type[OpRun]:
     from onnx.reference.op_run import OpRun
 
     definition = operator(newest.name)
@@ -73,7 +73,7 @@ def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
     return type(newest.name, (OpRun,), members)
 
 
-def reference_evaluator(model: Model, *, bin_edges: BinEdges = "exact") -> ReferenceEvaluator:
+def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> ReferenceEvaluator:
     """onnx.reference's evaluator with our operators, in subgraphs and in local functions too.
 
     `model` is a path, whose external data is loaded, serialized bytes or a ModelProto that holds its data; it is not

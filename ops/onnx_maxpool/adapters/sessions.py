@@ -35,7 +35,7 @@ class Setting(NamedTuple):
     attributes: tuple[tuple[str, Any], ...]
     """Names and values, lists as tuples."""
     with_index: bool = False
-    bin_edges: BinEdges = "exact"
+    bin_edges: BinEdges | None = None
 
 
 def run(setting: Setting, *inputs: Array) -> list[Array]:

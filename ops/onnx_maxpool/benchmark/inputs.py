@@ -11,7 +11,7 @@ from onnx import helper
 
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
 from onnx_maxpool.types import Array, Integers, tensor_type
-from onnx_maxpool.windows import even_windows, float32_windows, roi_edges
+from onnx_maxpool.windows import even_windows, roi_edges, rounded_windows
 
 SMALLEST_SIDE = 16
 """In pixels: the square root of the smallest proposal's area."""
@@ -121,6 +121,6 @@ def undisputed(boxes: Array, case: RoiCase) -> Array:
 
 
 def agreed(extents: Integers, bins: int) -> Array:
-    """Which extents are cut alike in exact integers (M7) and in float32 (M12)."""
-    same = np.equal(even_windows(extents, bins), float32_windows(extents, bins))
+    """Which extents are cut alike in exact integers and in float32 (M7)."""
+    same = np.equal(even_windows(extents, bins), rounded_windows(extents, bins, np.float32))
     return np.asarray(same.all(axis=(0, -1)))

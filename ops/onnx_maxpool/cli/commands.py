@@ -46,7 +46,12 @@ Dims = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of the random inputs.")]
 Edges = Annotated[
-    BinEdges, typer.Option("--bin-edges", help="How ROI bins are cut: exactly, or as ONNX Runtime's own kernel does.")
+    BinEdges | None,
+    typer.Option(
+        "--bin-edges",
+        help="How the edges of ROI bins are computed: as ONNX's reference does, in exact integers, or in double for "
+        "every type. MaxRoiPool's default is onnx, RoiPooling's exact.",
+    ),
 ]
 Threads = Annotated[
     int, typer.Option(min=0, max=MOST_THREADS, help="Of ONNX Runtime within an operator; 0 lets it choose.")
@@ -59,7 +64,7 @@ def run(
     inputs: Inputs = None,
     dims: Dims = None,
     seed: Seed = 0,
-    bin_edges: Edges = "exact",
+    bin_edges: Edges = None,
     threads: Threads = 0,
     repeat: Annotated[int, typer.Option(min=1, help="Timed runs after the first.")] = 5,
     out: Annotated[
@@ -113,7 +118,7 @@ def compare(
     inputs: Inputs = None,
     dims: Dims = None,
     seed: Seed = 0,
-    bin_edges: Edges = "exact",
+    bin_edges: Edges = None,
     threads: Threads = 0,
 ) -> None:
     """Compare ONNX Runtime's outputs with the reference evaluator's, exactly; exit code 1 if any differs.
@@ -142,10 +147,11 @@ def convert(
     only: Annotated[
         list[str] | None, typer.Option(metavar="OPERATOR", help="Replace this operator alone; may be given repeatedly.")
     ] = None,
+    bin_edges: Edges = None,
 ) -> None:
     """Replace our operators by standard ones, so that any runtime has what the model needs."""
     parsed = read_model(model)
-    converted = to_portable(model, only=only)
+    converted = to_portable(model, only=only, bin_edges=bin_edges)
     write_model(converted, out, external_data=has_external_data(parsed))
     replaced = len(list(operator_nodes(parsed))) - len(list(operator_nodes(converted)))
     Console(highlight=False).print(

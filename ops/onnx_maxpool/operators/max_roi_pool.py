@@ -17,7 +17,7 @@ def max_roi_pool(
     *,
     pooled_shape: tuple[int, int],
     spatial_scale: float,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges,
 ) -> tuple[Array]:
     """Maximum over a grid of `pooled_shape` bins in each ROI.
 
@@ -36,5 +36,4 @@ OPERATOR = Operator(
     check_attributes=partial(check_attributes, NAME, "pooled_shape"),
     check_shapes=lambda shapes, attributes: check_shapes(NAME, shapes[0], shapes[1]),
     evaluate=max_roi_pool,
-    cuts_bins=True,
 )

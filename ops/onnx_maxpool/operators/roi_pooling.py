@@ -20,7 +20,7 @@ def roi_pooling(
     *,
     pooled_size: tuple[int, int],
     spatial_scale: float,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges,
 ) -> tuple[Array]:
     """Maximum over a grid of `pooled_size` bins in each ROI.
 
@@ -67,6 +67,5 @@ OPERATOR = Operator(
     check_attributes=partial(check_attributes, NAME, "pooled_size"),
     check_shapes=lambda shapes, attributes: check_shapes(NAME, shapes[0], shapes[1], LEADING),
     evaluate=roi_pooling,
-    cuts_bins=True,
     schema=SCHEMA,
 )

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, versions_of
-from onnx_maxpool.types import Array, Attributes, PythonFunction, element_type
+from onnx_maxpool.types import Array, Attributes, BinEdges, PythonFunction, element_type
 
 DOMAIN = "onnx_maxpool.python"
 """The domain of the Python operators.
@@ -43,7 +43,8 @@ class Call:
     types: Sequence[str]
     """The inputs' element types."""
     attributes: Attributes
-    bin_edges: str
+    bin_edges: BinEdges | None
+    """None where the operator has no bins."""
     function: int | None = None
     """The key of the function that stands in for the reference; of this process."""
 

@@ -31,7 +31,7 @@ REGISTERED_ENTRY = "onnx_maxpool.python_registered"
 """The session config entry that notes that `register_python_ops` was here."""
 
 
-def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEdges = "exact") -> None:
+def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEdges | None = None) -> None:
     """Make sessions with these options run models of `to_python_ops`, and our operators in the native library too.
 
     Registers onnxruntime-extensions' library, which one SessionOptions takes only once: do not register it besides.
@@ -47,7 +47,7 @@ def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEd
     session_options.add_session_config_entry(REGISTERED_ENTRY, "yes")
 
 
-def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges = "exact") -> onnx.ModelProto:
+def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges | None = None) -> onnx.ModelProto:
     """A copy of `model` in which the NumPy reference takes the place of our operators, in subgraphs too.
 
     The graph's inputs and outputs are the same. Local functions that contain our operators are inlined: only at
@@ -60,7 +60,7 @@ def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges = "exact") -> o
 
 
 def with_python_ops(
-    model: onnx.ModelProto, functions: Mapping[str, int | None], bin_edges: BinEdges
+    model: onnx.ModelProto, functions: Mapping[str, int | None], bin_edges: BinEdges | None
 ) -> onnx.ModelProto:
     """`to_python_ops` for the operators in `functions`, by the function of that key, or by the reference for None."""
     check_bin_edges(bin_edges)
@@ -88,7 +88,7 @@ class _Rewriter:
     def __init__(
         self,
         functions: Mapping[str, int | None],
-        bin_edges: BinEdges,
+        bin_edges: BinEdges | None,
         tensors: Mapping[str, onnx.TypeProto.Tensor],
         taken: set[str],
     ) -> None:
@@ -146,7 +146,7 @@ class _Rewriter:
             since_version=version.since_version,
             types=[self.types[value] for value in node.input],
             attributes=node_attributes(node, version),
-            bin_edges=self.bin_edges,
+            bin_edges=version.bin_edges and (self.bin_edges or version.bin_edges),
             function=self.functions[version.name],
         )
 
