@@ -70,7 +70,7 @@ def test_runtime_and_reference_agree(name: str) -> None:
 
 
 def test_compare_finds_a_difference() -> None:
-    # (extent, bins) = (57, 7): one of the pairs for which float32 bin edges differ (M12).
+    # (extent, bins) = (57, 7): one of the pairs for which float32 bin edges differ (M7).
     node = onnx.helper.make_node("MaxRoiPool", ["X", "rois"], ["Y"], pooled_shape=[7, 7])
     model = one_node_model(node)
     inputs: dict[str, Array] = {

@@ -1,4 +1,4 @@
-"""MaxRoiPool in ONNX Runtime and in the reference: every version and type, and rules M1 to M12."""
+"""MaxRoiPool in ONNX Runtime and in the reference: every version and type, and rules M1 to M11."""
 
 from __future__ import annotations
 

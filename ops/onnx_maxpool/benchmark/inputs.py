@@ -78,7 +78,7 @@ def rois(case: RoiCase, kind: np.dtype[Any], random: np.random.Generator) -> Arr
     the centre uniform, and what sticks out is cut off. Corners are then moved to within 0.4 cells of a cell's middle.
     With `case.cells` all ROIs have that size, and lie anywhere inside the map.
 
-    Peers that divide in float32 cut some extents otherwise than exact integers do (M12). ROIs of such an extent are
+    Peers that divide in float32 cut some extents otherwise than exact integers do (M7). ROIs of such an extent are
     drawn again, so that all peers pool the same cells.
     """
     if case.cells and (disputed := [side for side in case.cells if not agreed(np.array(side), case.pooled)]):

@@ -1,4 +1,4 @@
-"""ai.onnx MaxRoiPool, since versions 1 and 22: rules M1 to M12."""
+"""ai.onnx MaxRoiPool, since versions 1 and 22: rules M1 to M11."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DirectML RoiPooling, since version 1: rules D1 and D2, and with them M3 to M12."""
+"""DirectML RoiPooling, since version 1: rules D1 and D2, and with them M3 to M11."""
 
 from __future__ import annotations
 

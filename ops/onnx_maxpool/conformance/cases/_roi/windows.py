@@ -223,7 +223,7 @@ def edges(roi: RoiOperator) -> Iterator[Case]:
         "Is the first of 2 cells the maximum of 41 bins of 82, or of 42, as in float32 the 42nd starts one cell early?",
         "M7",
         [[0, 0, 0, 1, 0]],
-        -both(1, 3),
+        both(1, 3),
         (1, 82),
         level=roi.edges,
         asks="edges",
