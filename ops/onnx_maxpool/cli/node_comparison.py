@@ -54,13 +54,12 @@ def compare_nodes(
         node = nodes[number]
         node.runs += 1
         if node.difference is None:
-            difference = _difference(call, given, found, bin_edges)
+            difference = _difference(call, given, found)
             node.difference = difference and f"run {node.runs}: {difference}"
 
     observed = observed_session(model, observe, sess_options, bin_edges=bin_edges)
     for i, found in enumerate(observed.nodes):
-        title = found.version.title if found.version else found.node.op_type
-        nodes.append(NodeComparison(found.label, title, not_compared=observed.unobserved.get(i)))
+        nodes.append(NodeComparison(found.label, found.operator, not_compared=observed.unobserved.get(i)))
     for seen in folded:
         observe(*seen)
     if nodes:
@@ -68,12 +67,12 @@ def compare_nodes(
     return nodes
 
 
-def _difference(call: Call, given: Sequence[Array], found: Sequence[Array], bin_edges: BinEdges) -> str | None:
+def _difference(call: Call, given: Sequence[Array], found: Sequence[Array]) -> str | None:
     """How `found` differs from the reference's outputs; None where it does not."""
     definition = operator(call.operator)
     try:
         expected = definition.run(
-            call.version, *given, with_index=len(found) > 1, bin_edges=bin_edges, **call.attributes
+            call.version, *given, with_index=len(found) > 1, bin_edges=call.bin_edges, **call.attributes
         )
     except OperatorError as error:
         return f"the reference rejects the inputs: {error}"

@@ -40,14 +40,22 @@ Observer = Callable[[int, Call, Sequence[Array], Sequence[Array]], None]
 its attributes, and copies of its arrays. What it raises fails the run, with the traceback in the message."""
 
 
+class ObservedNode(NamedTuple):
+    """One of our nodes as it stands in the model; a function's once."""
+
+    label: str
+    """Its name and place, as messages have it."""
+    operator: str
+    """With its version, `MaxRoiPool-22`."""
+
+
 class Observed(NamedTuple):
     """A session whose nodes are observed."""
 
     session: ort.InferenceSession
-    nodes: list[OperatorNode]
-    """Our nodes as they stand in the model, a function's once."""
+    nodes: list[ObservedNode]
     unobserved: dict[int, str]
-    """Which of them cannot be observed, and why."""
+    """Which of the nodes cannot be observed, by their numbers, and why."""
 
 
 def observed_session(
@@ -59,16 +67,14 @@ def observed_session(
     that hold our operators are inlined. Where ONNX's inliner fails, or its inference does not find the type of an
     input, a node is not observed. `sess_options` must be new ones; raises what `load` raises.
     """
-    whole = onnx.ModelProto()
-    whole.CopyFrom(read_model(model, "load"))
+    whole = _own(model)
     check_model(whole)
-    nodes = list(operator_nodes(whole))
-    originals = onnx.ModelProto()
-    originals.CopyFrom(whole)
-    for i, found in enumerate(nodes):  # inlining renames what it copies: a mark leads back
-        found.node.doc_string = str(i)
+    nodes = []
+    for i, found in enumerate(operator_nodes(whole)):
+        nodes.append(ObservedNode(found.label, found.version.title if found.version else found.node.op_type))
+        found.node.doc_string = str(i)  # inlining renames what it copies: a mark leads back
     unobserved: dict[int, str] = {}
-    rewritten = _inlined(whole, nodes, unobserved)
+    rewritten = _inlined(whole, unobserved)
     rewriter = _ObservingRewriter(rewritten, bin_edges, observer, unobserved)
     options = sess_options if sess_options is not None else ort.SessionOptions()
     try:
@@ -81,17 +87,30 @@ def observed_session(
         _forget(rewriter.keys)
         raise
     weakref.finalize(session, _forget, rewriter.keys)
-    return Observed(session, list(operator_nodes(originals)), unobserved)
+    return Observed(session, nodes, unobserved)
 
 
-def _inlined(model: onnx.ModelProto, nodes: Sequence[OperatorNode], unobserved: dict[int, str]) -> onnx.ModelProto:
-    """A copy without the functions that hold our operators; with all of them where one cannot be inlined."""
+def _own(model: Model) -> onnx.ModelProto:
+    """The model as a message that nobody else has; it may be large, so that one copy less counts."""
+    parsed = read_model(model, "load")
+    if parsed is not model:
+        return parsed
+    copy = onnx.ModelProto()
+    copy.CopyFrom(parsed)
+    return copy
+
+
+def _inlined(model: onnx.ModelProto, unobserved: dict[int, str]) -> onnx.ModelProto:
+    """The model without the functions that hold our operators; with all of them where one cannot be inlined."""
+    within = [found for found in operator_nodes(model) if found.place.startswith("function")]
+    if not within:
+        return model
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     try:
         inline_functions(copy, {row.name for row in newest_versions()})
     except (ModelError, OperatorError) as error:
-        unobserved.update((i, str(error)) for i, found in enumerate(nodes) if found.place.startswith("function"))
+        unobserved.update((int(found.node.doc_string), str(error)) for found in within)
         return model
     return copy
 
