@@ -343,6 +343,9 @@ def write_files(folder: Path) -> None:
             Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
         }""")
     onnx.save_model(pool, folder / "pool.onnx")
+    for name, graph in {"identity": "Y) { Y = Identity (X) }", "relu": "Z) { Z = Relu (X) }"}.items():
+        text = f'<ir_version: 8, opset_import: ["": 22]> g (float[1] X) => (float[1] {graph}'
+        onnx.save_model(parser.parse_model(text), folder / f"{name}.onnx")
     np.save(folder / "x.npy", X)
     np.save(folder / "double.npy", X.astype(np.float64))
     (folder / "folder").mkdir()
@@ -379,7 +382,7 @@ BAD_COMMANDS = (
     BadCommand(
         "a file of another kind",
         f"{RUN} --input X=x.txt",
-        "--input X=x.txt: expected NAME=FILE.npy, NAME=FILE.pb or FILE.npz",
+        "--input X=x.txt: expected NAME=FILE.npy, NAME=FILE.pb, FILE.npz or a folder of input_0.pb, ...",
     ),
     BadCommand(
         "an input that there is not",
@@ -392,11 +395,35 @@ BAD_COMMANDS = (
         f"{RUN} --input X=double.npy",
         "--input X=double.npy: input 'X' is double, expected float",
     ),
+    BadCommand("a folder without inputs", f"{RUN} --input folder", "--input folder: the folder has no input_0.pb"),
+    BadCommand(
+        "a file where a folder is to be", f"{RUN} --save-inputs x.npy", "--save-inputs x.npy: expected a folder"
+    ),
     BadCommand("an output file of another kind", f"{RUN} --out y.npy", "--out y.npy: expected FILE.npz or a folder"),
     BadCommand(
         "bfloat16 in a file that does not hold it",
         "run bf16.onnx --out y.npz",
         "--out y.npz: output 'Y' is bfloat16, which .npz does not hold: give a folder",
+    ),
+    BadCommand(
+        "a tolerance that is no number",
+        "compare pool.onnx --tolerance inf",
+        "--tolerance inf: expected a finite number",
+    ),
+    BadCommand(
+        "models of other inputs",
+        "compare m.onnx identity.onnx",
+        "the second model has the inputs X, expected X, rois",
+    ),
+    BadCommand(
+        "models of other outputs",
+        "compare identity.onnx relu.onnx",
+        "the second model has the outputs Z, expected Y",
+    ),
+    BadCommand(
+        "models of inputs of another type",
+        "compare m.onnx bf16.onnx",
+        "the second model's input 'X' is bfloat16, expected float",
     ),
     BadCommand(
         "a folder where a file is to be",

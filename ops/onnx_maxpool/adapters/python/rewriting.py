@@ -69,34 +69,33 @@ def with_python_ops(
     if not any(found.node.op_type in functions for found in operator_nodes(copy)):
         return copy
     inline_functions(copy, functions)
-    rewriter = _Rewriter(functions, bin_edges, dict(tensor_types(infer(outline(copy)).graph)), set(names(copy.graph)))
+    rewriter = Rewriter(copy, functions, bin_edges)
     replace_operator_nodes(copy, rewriter.replacement)
-    for domain in (DOMAIN, RESULT_DOMAIN):
-        copy.opset_import.append(helper.make_opsetid(domain, 1))
-    if not any(entry.domain in ("", "ai.onnx") for entry in copy.opset_import):
-        copy.opset_import.append(helper.make_opsetid("", CAST_OPSET))
+    import_domains(copy, DOMAIN)
     return copy
+
+
+def import_domains(model: onnx.ModelProto, domain: str) -> None:
+    """What the replacements are of: `domain`, that of the results, and ai.onnx for casts."""
+    for name in (domain, RESULT_DOMAIN):
+        model.opset_import.append(helper.make_opsetid(name, 1))
+    if not any(entry.domain in ("", "ai.onnx") for entry in model.opset_import):
+        model.opset_import.append(helper.make_opsetid("", CAST_OPSET))
 
 
 CAST_OPSET = 13
 """The first with a Cast for bfloat16."""
 
 
-class _Rewriter:
+class Rewriter:
     """Makes the nodes that take one node's place."""
 
-    def __init__(
-        self,
-        functions: Mapping[str, int | None],
-        bin_edges: BinEdges | None,
-        tensors: Mapping[str, onnx.TypeProto.Tensor],
-        taken: set[str],
-    ) -> None:
+    def __init__(self, model: onnx.ModelProto, functions: Mapping[str, int | None], bin_edges: BinEdges | None) -> None:
         self.functions = functions
         self.bin_edges = bin_edges
-        self.tensors = tensors
-        self.types = {name: type_name(tensor.elem_type) for name, tensor in tensors.items()}
-        self.taken = taken
+        self.tensors = dict(tensor_types(infer(outline(model)).graph))
+        self.types = {name: type_name(tensor.elem_type) for name, tensor in self.tensors.items()}
+        self.taken = set(names(model.graph))
 
     def replacement(self, found: OperatorNode) -> list[onnx.NodeProto]:
         """Casts of inputs, the Python operator, and for each output `PythonResult` and a cast."""
@@ -107,9 +106,7 @@ class _Rewriter:
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
         node = found.node
-        index = None
-        if len(node.output) > 1 and node.output[1]:
-            index = index_type(call.version, operator(call.operator).complete(call.version, call.attributes))
+        index = wanted_index(node, call)
         nodes: list[onnx.NodeProto] = []
         inputs = [self.carried(nodes, value, kind) for value, kind in zip(node.input, call.types, strict=True)]
         raw = [self.fresh(f"{node.output[0]}_python") for _ in range(2 if index else 1)]
@@ -189,6 +186,13 @@ class _Rewriter:
     def node_name(self, original: str, suffix: str) -> str:
         """A name for another node; ONNX Runtime wants them to differ, but for nodes without a name."""
         return self.fresh(f"{original}_{suffix}") if original else ""
+
+
+def wanted_index(node: onnx.NodeProto, call: Call) -> str | None:
+    """The element type of the node's index; None where it has none."""
+    if len(node.output) < 2 or not node.output[1]:
+        return None
+    return index_type(call.version, operator(call.operator).complete(call.version, call.attributes))
 
 
 def _cast(value: str, result: str, kind: str) -> onnx.NodeProto:
