@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from builders import MODELS, Model
 from onnx import helper
+from support.child import run_python
 from support.roi_cases import assert_same, dtype_of, random_case
 from support.roi_cases import model as roi_model
 from support.roi_cases import reference as roi_reference
@@ -119,6 +120,31 @@ def test_the_cache_is_bounded() -> None:
         onnx_maxpool.max_roi_pool(X, ROIS, (side, 1), 1)
     info = one_node.sessions.cache_info()
     assert (info.currsize, info.hits, info.misses) == (one_node.CACHE_SIZE, side, side)
+
+
+GLOBAL_THREADS = """
+import numpy as np, onnxruntime as ort
+from adapters.test_functions import ROIS, X, assert_same, roi_model, roi_reference
+import onnx_maxpool
+
+ort.set_global_thread_pool_sizes(2, 1)
+model = roi_model()
+expected = roi_reference(model, X, ROIS)
+for _ in range(2):
+    assert_same(onnx_maxpool.max_roi_pool(X, ROIS, (2, 3)), expected)
+for implementation in ("native", "python"):
+    session = onnx_maxpool.load(model, implementation=implementation)
+    assert_same(session.run(None, {"X": X, "rois": ROIS})[0], expected)
+print("equal")
+onnx_maxpool.load(model, ort.SessionOptions())
+"""
+
+
+def test_after_onnx_runtime_was_given_threads_for_all_sessions() -> None:
+    """Nothing is printed on the way. Options of the caller's own stay as they are: ONNX Runtime says what they need."""
+    done = run_python("-c", GLOBAL_THREADS)
+    assert (done.returncode, done.stdout) == (1, "equal\n"), done.stderr
+    assert "use_per_session_threads must be false" in done.stderr
 
 
 def test_threads() -> None:

@@ -167,6 +167,18 @@ def test_first_indices_of_special_values(run: Run, values: tuple[float, ...]) ->
         assert_equal(run(portable, feeds), expected)
 
 
+BAD_ROIS = {bad.name: bad for bad in BAD_INPUTS if ": rois row " in bad.said}
+
+
+@everywhere
+@pytest.mark.parametrize("bad", BAD_ROIS.values(), ids=BAD_ROIS)
+def test_bad_batch_numbers_and_coordinates_fail(run: Run, bad: BadInput) -> None:
+    """M10, M11; where there are no images, a batch number from -1 to 0 is none of one either."""
+    portable = to_portable(pool_cases.model(bad.operator, bad.opset, bad.inputs, **bad.attributes))
+    with pytest.raises(Exception):  # noqa: B017, PT011 each has its own
+        run(portable, bad.inputs)
+
+
 @everywhere
 @pytest.mark.parametrize("sizes", [(0, 3), (3, -1), (2, 2**31)])
 def test_an_output_size_out_of_range_fails(run: Run, sizes: tuple[int, int]) -> None:

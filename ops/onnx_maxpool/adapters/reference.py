@@ -9,6 +9,7 @@ from onnx import defs
 
 from onnx_maxpool.graph.inlining import callees_first
 from onnx_maxpool.graph.nodes import canonical_domain, every_node
+from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.attributes import check_kind
@@ -77,12 +78,14 @@ def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> R
     """onnx.reference's evaluator with our operators, in subgraphs and in local functions too.
 
     `model` is a path, whose external data is loaded, serialized bytes or a ModelProto that holds its data; it is not
-    changed. Raises what `read_model` raises.
+    changed. A local function of the model with the domain and name of one of our operators comes before the operator,
+    in any domain but ai.onnx. Raises what `read_model` raises.
     """
     from onnx.reference import ReferenceEvaluator
 
     whole = onnx.ModelProto()
     whole.CopyFrom(read_model(model, "load"))
+    rename_own_functions(whole)
     for part in (whole, *whole.functions):
         for entry in part.opset_import:
             entry.domain = canonical_domain(entry.domain)

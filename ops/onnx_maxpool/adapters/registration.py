@@ -72,6 +72,9 @@ def register(session_options: ort.SessionOptions, *, bin_edges: BinEdges | None 
 
     Registering twice on one SessionOptions is harmless. Raises ValueError for another value, and where the options are
     registered with another one.
+
+    A model's local function with the domain and name of one of our operators does not run in these sessions, as a
+    registered operator comes before a function: `load` runs it.
     """
     check_bin_edges(bin_edges)
     registered = config_entry(session_options, REGISTERED_ENTRY)

@@ -38,7 +38,7 @@ def compare_nodes(
     inputs: Mapping[str, Array],
     sess_options: ort.SessionOptions | None = None,
     *,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges | None = None,
 ) -> list[NodeComparison]:
     """Run `model` in ONNX Runtime and compare what each of our nodes gave with the reference's answer to what it got.
 

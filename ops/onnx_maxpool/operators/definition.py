@@ -39,13 +39,6 @@ class Schema:
     """Of the operator, in Markdown."""
     docs: Mapping[str, str]
     """Of every input, output, type variable and attribute, by its name."""
-    infer_shape: Callable[[Sequence[Dims | None], Sequence[Dims | None], Attributes], Dims | None]
-    """`infer_shape(shapes, values, attributes)`: the shape of every output, None where not even its rank is known.
-
-    `shapes` are the inputs', None where the rank is not known; `values` what is known of inputs that are lists of
-    integers; `attributes` are complete and checked, and so are the shapes. Raises OperatorError for values that the
-    operator refuses.
-    """
 
 
 @dataclass(frozen=True)
@@ -64,6 +57,13 @@ class Operator:
     """Raises OperatorError for inputs' shapes that it refuses, as far as they are known; None is an unknown rank.
 
     The attributes are complete and checked.
+    """
+    infer_shape: Callable[[Sequence[Dims | None], Sequence[Dims | None], Attributes], Dims | None]
+    """`infer_shape(shapes, values, attributes)`: the shape of every output, None where not even its rank is known.
+
+    `shapes` are the inputs', None where the rank is not known; `values` what is known of inputs that are lists of
+    integers; `attributes` are complete and checked, and so are the shapes. Raises OperatorError for values that the
+    operator rejects.
     """
     evaluate: Callable[..., tuple[Array, ...]]
     """`evaluate(*inputs, **attributes)`: the outputs, in NumPy. Types and attributes are checked before.

@@ -57,7 +57,6 @@ and a NaN coordinate are errors (M10, M11).
         "pooled_size": "The number of bins along y and along x: two positive integers.",
         "spatial_scale": "Cells of the feature map per unit of the ROIs' coordinates: finite, greater than 0.",
     },
-    infer_shape=infer_shape,
 )
 
 OPERATOR = Operator(
@@ -66,6 +65,7 @@ OPERATOR = Operator(
     attributes=attributes("pooled_size"),
     check_attributes=partial(check_attributes, NAME, "pooled_size"),
     check_shapes=lambda shapes, attributes: check_shapes(NAME, shapes[0], shapes[1], LEADING),
+    infer_shape=infer_shape,
     evaluate=roi_pooling,
     schema=SCHEMA,
 )

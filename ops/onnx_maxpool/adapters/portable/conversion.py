@@ -19,10 +19,11 @@ from onnx_maxpool.graph.nodes import (
     every_node,
     inside,
     names,
-    operator_nodes,
     subgraphs,
 )
+from onnx_maxpool.graph.own_functions import rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE, index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
@@ -44,7 +45,9 @@ def to_portable(
 
     `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, one or
     several, by default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are
-    inlined. Every other node, and the graph's inputs, outputs and weights, stay. `bin_edges` is `register`'s (M7).
+    inlined. Every other node, and the graph's inputs, outputs and weights, stay. `bin_edges` is `register`'s (M7). A local
+    function of the model with the domain and name of one of our operators, in any domain but ai.onnx, comes before the
+    operator: it stays.
 
     Raises what `read_model` and `inline_functions` raise, and OperatorError for an unknown name, for nodes that the
     model check refuses, for shapes that an operator refuses, for an operator of which types or rank cannot be inferred,
@@ -54,10 +57,12 @@ def to_portable(
     chosen = _chosen(only)
     converted = ModelProto()
     converted.CopyFrom(read_model(model, "load"))
-    check_model(converted)
-    if not any(found.node.op_type in chosen for found in operator_nodes(converted)):
+    survey = Survey(converted)
+    check_model(survey)
+    if not any(found.node.op_type in chosen for found in survey.nodes):
         return converted
 
+    own_names = rename_own_functions(converted)
     inline_functions(converted, chosen)
     small = infer_types(outline(converted))
     opsets = {canonical_domain(entry.domain): entry.version for entry in small.opset_import}
@@ -73,6 +78,7 @@ def to_portable(
     converted.opset_import.extend(
         entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
     )
+    restore_own_functions(converted, own_names)
     return converted
 
 

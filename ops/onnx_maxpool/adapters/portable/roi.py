@@ -72,7 +72,8 @@ RoiMax <pooled, spatial_scale> (X, rois) => (Y)
 ROI_BATCHES = """
 RoiBatches (rois, batches) => (batch)
 {
-    # M10, M11: the batch numbers (R) of ROIs (R, 5). The run fails where one is not in range or a cell is NaN.
+    # M10, M11: the batch numbers (R) of ROIs (R, 5). The run fails where one is not in range or a cell is NaN. Numbers
+    # from -1 to 0 are 0, which without images is not in range either.
     flat = Constant <value_ints = [-1]> ()
     batch_column = Constant <value_ints = [0]> ()
     edge_columns = Constant <value_ints = [1, 2, 3, 4]> ()
@@ -80,7 +81,9 @@ RoiBatches (rois, batches) => (batch)
     value = Gather <axis = 1> (rois, batch_column)
     count = Cast <to = $to> (batches)
     is_above = Less(below, value)
-    is_under = Less(value, count)
+    row_of_zero = Constant <value = $F[1] {0}> ()
+    whole_or_zero = Max(value, row_of_zero)
+    is_under = Less(whole_or_zero, count)
     is_valid = And(is_above, is_under)
     is_bad = Not(is_valid)
     edges = Gather <axis = 1> (rois, edge_columns)

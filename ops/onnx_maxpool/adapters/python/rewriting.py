@@ -18,6 +18,7 @@ from onnx_maxpool.graph.check import check_node, node_attributes
 from onnx_maxpool.graph.inference import infer, outline, tensor_types
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, names, operator_nodes, replace_operator_nodes
+from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import newest_versions
@@ -51,8 +52,11 @@ def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges | None = None) 
     """A copy of `model` in which the NumPy reference takes the place of our operators, in subgraphs too.
 
     The graph's inputs and outputs are the same. Local functions that contain our operators are inlined: only at
-    their calls are the attributes and types known. Sessions of the copy need
-    `register_python_ops`. Raises OperatorError that names the node where a version refuses its types or attributes.
+    their calls are the attributes and types known. A local function with the domain and name of one of our operators,
+    in any domain but ai.onnx, comes before the operator and gets another name, as in a session it would come behind.
+
+    Sessions of the copy need `register_python_ops`; unlike `load`'s, they raise a KeyboardInterrupt in an operator as
+    InvalidArgument. Raises OperatorError that names the node where a version rejects its types or attributes.
 
     Raises it too for an input whose type ONNX's inference does not find: declare it in the graph's `value_info`.
     """
@@ -66,6 +70,7 @@ def with_python_ops(
     check_bin_edges(bin_edges)
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
+    rename_own_functions(copy)
     if not any(found.node.op_type in functions for found in operator_nodes(copy)):
         return copy
     inline_functions(copy, functions)
