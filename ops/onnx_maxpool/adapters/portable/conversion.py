@@ -45,9 +45,9 @@ def to_portable(
 
     `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, one or
     several, by default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are
-    inlined. Every other node, and the graph's inputs, outputs and weights, stay. `bin_edges` is `register`'s (M7). A local
-    function of the model with the domain and name of one of our operators, in any domain but ai.onnx, comes before the
-    operator: it stays.
+    inlined. Every other node, and the graph's inputs, outputs and weights, stay. A local function of the model with the
+    domain and name of one of our operators, in any domain but ai.onnx, comes before the operator: it stays. `bin_edges`
+    is `register`'s (M7).
 
     Raises what `read_model` and `inline_functions` raise, and OperatorError for an unknown name, for nodes that the
     model check refuses, for shapes that an operator refuses, for an operator of which types or rank cannot be inferred,
