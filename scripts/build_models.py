@@ -1,4 +1,4 @@
-"""Write the test models of `onnx_maxpool.models` and the conformance corpus to a folder.
+"""Write the test models of `builders` and the conformance corpus to a folder.
 
 Two builds are byte for byte alike. The small files belong in version control; external weights (`*.weights`) do not.
 """
@@ -15,13 +15,17 @@ from rich.progress import track
 
 from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.corpus import differing_files, write_corpus
-from onnx_maxpool.models import MODELS
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "models"))
+
+from builders import MODELS  # noqa: E402
 
 
 def main() -> int:
     """Build, with a progress bar, and list what was written."""
     parser = argparse.ArgumentParser(description="Write the test models to a folder.")
-    default = Path(__file__).resolve().parent.parent / "models"
+    default = ROOT / "models"
     parser.add_argument("folder", nargs="?", type=Path, default=default, help="where to (default: %(default)s)")
     parser.add_argument("--skip-large", action="store_true", help="leave out models with external weights")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a new build would differ")

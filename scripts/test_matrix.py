@@ -24,7 +24,7 @@ import typer
 from packaging.requirements import Requirement
 from rich.console import Console
 
-from onnx_maxpool.tables import plain_table
+from onnx_maxpool.cli.tables import plain_table
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("onnxruntime", "onnxruntime-extensions", "numpy", "onnx", "openvino")
@@ -33,7 +33,10 @@ RELEASES = (
     *("1.26.0", "1.27.0", "1.28.0", "1.29.0", "1.30.0", "1.31.0"),
 )
 """Every ONNX Runtime on PyPI from the oldest that is supported, but for the newest."""
-INTERFACE_TESTS = ("native", "c_example", "bad_input", "max_roi_pool", "max_pooling1", "adaptive_max_pool")
+INTERFACE_TESTS = (
+    *("adapters/test_registration.py", "repository/test_c_example.py", "words/test_bad_input.py"),
+    *("operators/test_max_roi_pool.py", "operators/test_max_pooling1.py", "operators/test_adaptive_max_pool.py"),
+)
 VERSIONS = f"""
 import importlib.metadata, json, platform
 found = {{name: importlib.metadata.version(name) for name in {PACKAGES}}}
@@ -54,7 +57,7 @@ class Cell:
     @property
     def tests(self) -> list[str]:
         """The files to run; none for all."""
-        return [f"tests/test_{name}.py" for name in INTERFACE_TESTS] if self.runtime else []
+        return [f"tests/{name}" for name in INTERFACE_TESTS] if self.runtime else []
 
 
 def cells() -> dict[str, Cell]:

@@ -13,15 +13,15 @@ from pathlib import Path
 
 from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, ROI_CASES, SLIDING_CASES, Row
 from onnx_maxpool.conformance.backends import BACKENDS
-from onnx_maxpool.registry import OPERATORS, newest_versions
+from onnx_maxpool.operators.registry import OPERATORS, newest_versions
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
-from bad_inputs import BAD_INPUTS  # noqa: E402
-from bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
-from bad_nodes import DOORS, BadInput  # noqa: E402
+from words.bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
+from words.bad_inputs import BAD_INPUTS  # noqa: E402
+from words.bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
+from words.bad_nodes import DOORS, BadInput  # noqa: E402
 
 SPEED_CASES = (*ROI_CASES, *ADAPTIVE_CASES, SLIDING_CASES[0], SLIDING_CASES[4])
 """Of the README's table."""

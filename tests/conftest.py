@@ -8,15 +8,15 @@ from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
-from older_runtimes import runtime_is_before
+from support.older_runtimes import runtime_is_before
 
 from onnx_maxpool import OperatorError
-from onnx_maxpool.native import INFERS_INDEX_TYPES
+from onnx_maxpool.adapters.onnxruntime import INFERS_INDEX_TYPES
 
 # What takes gigabytes or minutes, the extra `test` does without. scripts/check does not: it says so here.
 NEEDED_BY = {
-    "torch": ["test_against_torch.py", "test_torch_export.py"],
-    "ziglang": ["test_distribution.py"],
+    "torch": ["operators/test_against_torch.py", "adapters/test_torch.py"],
+    "ziglang": ["repository/test_distribution.py"],
 }
 MISSING = [name for name in NEEDED_BY if importlib.util.find_spec(name) is None]
 collect_ignore = [file for name in MISSING for file in NEEDED_BY[name]]

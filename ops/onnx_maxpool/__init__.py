@@ -4,20 +4,20 @@ import importlib
 from typing import TYPE_CHECKING
 
 from onnx_maxpool import windows
+from onnx_maxpool.adapters.arrays import run
+from onnx_maxpool.adapters.functions import adaptive_max_pool, max_pooling, max_roi_pool, roi_pooling
+from onnx_maxpool.adapters.onnxruntime import load
+from onnx_maxpool.adapters.reference import reference_ops
+from onnx_maxpool.adapters.registration import library_path, register
 from onnx_maxpool.errors import ModelError, OperatorError
-from onnx_maxpool.functional import adaptive_max_pool, max_pooling, max_roi_pool, roi_pooling
-from onnx_maxpool.native import load
-from onnx_maxpool.ort_values import run
-from onnx_maxpool.reference import reference_ops
-from onnx_maxpool.registration import library_path, register
-from onnx_maxpool.schemas import register_schemas
+from onnx_maxpool.operators.schemas import register_schemas
 
 if TYPE_CHECKING:
-    from onnx_maxpool.comparison import reference_evaluator
-    from onnx_maxpool.openvino_door import openvino_extensions
+    from onnx_maxpool.adapters.openvino import openvino_extensions
+    from onnx_maxpool.adapters.portable import to_portable
+    from onnx_maxpool.adapters.python.rewriting import register_python_ops, to_python_ops
+    from onnx_maxpool.adapters.reference import reference_evaluator
     from onnx_maxpool.plotting import plot_windows
-    from onnx_maxpool.portable import to_portable
-    from onnx_maxpool.python_ops import register_python_ops, to_python_ops
 
 __all__ = [
     "ModelError",
@@ -42,12 +42,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    "openvino_extensions": "openvino_door",
+    "openvino_extensions": "adapters.openvino",
     "plot_windows": "plotting",
-    "reference_evaluator": "comparison",
-    "register_python_ops": "python_ops",
-    "to_portable": "portable",
-    "to_python_ops": "python_ops",
+    "reference_evaluator": "adapters.reference",
+    "register_python_ops": "adapters.python.rewriting",
+    "to_portable": "adapters.portable",
+    "to_python_ops": "adapters.python.rewriting",
 }
 """Where names are that are imported when they are first asked for: few programs want them, and importing takes time."""
 

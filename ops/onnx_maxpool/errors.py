@@ -7,8 +7,6 @@ from typing import SupportsFloat
 
 import numpy as np
 
-from onnx_maxpool.aliases import Array
-
 
 class OperatorError(ValueError):
     """An operator was given something that it must refuse.
@@ -39,13 +37,6 @@ def shape(dims: Iterable[int | str | None]) -> str:
     return f"[{','.join('?' if dim is None else str(dim) for dim in dims)}]"
 
 
-def element_type(array: Array) -> str:
-    """The ONNX name of an array's element type: `float`, `bfloat16`."""
-    if array.dtype.kind in "OSU":
-        return "string"
-    return {"float32": "float", "float64": "double"}.get(array.dtype.name, array.dtype.name)
-
-
 def listing(words: Iterable[str]) -> str:
     """`a, b or c`."""
     *first, last = words
@@ -62,3 +53,7 @@ def escaped(text: str) -> str:
 def printable(text: str) -> str:
     """`text` with whatever a terminal might obey, such as escape sequences, in escapes of its own; newlines stay."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+class InputError(ValueError):
+    """A model's inputs cannot be had as asked for. The message says what to give instead."""

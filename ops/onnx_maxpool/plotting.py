@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnx_maxpool.aliases import Array
 from onnx_maxpool.errors import shape
+from onnx_maxpool.types import Array
 from onnx_maxpool.windows import Windows
 
 if TYPE_CHECKING:

@@ -1,15 +1,15 @@
 """Which input cells each output cell covers: the plans `roi_windows`, `sliding_windows` and `adaptive_windows`.
 
 Every window is a half-open range `[start, end)` of input coordinates along one axis, given as a pair of int64 arrays.
-All arithmetic is exact, in 64-bit integers (G1); rule numbers are those of `conformance.rules`.
+All arithmetic is exact, in 64-bit integers (G1); rule numbers are those of `operators.rules`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from onnx_maxpool.aliases import Array, BinEdges, Integers
 from onnx_maxpool.errors import OperatorError, shape
+from onnx_maxpool.types import Array, BinEdges, Integers
 
 Windows = tuple[Integers, Integers]
 """Starts and ends of windows along one axis: two int64 arrays of one shape."""

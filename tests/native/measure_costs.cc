@@ -6,7 +6,7 @@
 //
 // A line for each constant: its value in roi_cost.h, then what was measured for elements of 2, 4 and 8 bytes, in cycles
 // of an otherwise idle processor. Where the numbers of most processors move away from the value, change it there: one
-// constant serves all targets and element types, as only proportions matter. ONNX_MAXPOOL_TARGET chooses the target.
+// constant serves all targets and element types, as only proportions matter.
 //
 // Each constant is a slope: two jobs that differ in one count, the difference of their times over that of the counts.
 #include <algorithm>
@@ -231,6 +231,8 @@ void measure(const Kernels& kernels, int attempts) {
 
 int main(int argc, char** argv) {
   const int attempts = argc > 1 ? std::atoi(argv[1]) : 200;
-  measure(kernels(), std::max(attempts, 1));
+  for (const Target& target : targets()) {
+    if (target.runs_here) measure(target.kernels, std::max(attempts, 1));
+  }
   return 0;
 }

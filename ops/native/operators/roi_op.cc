@@ -1,4 +1,4 @@
-// MaxRoiPool and RoiPooling: rules M1 to M12, D1. The words of errors are roi_max.py's.
+// MaxRoiPool and RoiPooling: rules M1 to M12, D1. The words of errors are roi.py's.
 #include "operators/roi_op.h"
 
 #include <algorithm>

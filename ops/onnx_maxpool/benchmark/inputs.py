@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
-from onnx_maxpool.aliases import Array, Integers
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
-from onnx_maxpool.models.model import tensor_type
+from onnx_maxpool.types import Array, Integers, tensor_type
 from onnx_maxpool.windows import even_windows, float32_windows, roi_edges
 
 SMALLEST_SIDE = 16

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from onnx_maxpool.benchmark.inputs import row_inputs
-from onnx_maxpool.benchmark.lockstep import RefusalError, Runtime
 from onnx_maxpool.benchmark.peers import LIMIT, OURS
+from onnx_maxpool.benchmark.processes import RefusalError, Runtime
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult
 from onnx_maxpool.benchmark.rows import Row, count_of
 from onnx_maxpool.benchmark.statistics import timing
 from onnx_maxpool.benchmark.traffic import input_bytes, output_bytes
-from onnx_maxpool.comparison import first_difference
+from onnx_maxpool.difference import first_difference
 
 PATIENCE = 15.0
 """Seconds for one runtime's samples of one row: one that is too slow for all of them is timed less often."""

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from functools import singledispatch
 
-from onnx_maxpool.aliases import Array
 from onnx_maxpool.benchmark.inputs import dtype
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
+from onnx_maxpool.types import Array
 
 ADAPTIVE_INDEX, SLIDING_INDEX = 8, 4
 """Bytes per index, of the types that the operators have by default."""

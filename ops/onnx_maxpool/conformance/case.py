@@ -11,13 +11,14 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from onnx_maxpool.aliases import Array, Attributes
-from onnx_maxpool.comparison import first_difference, reference_evaluator
-from onnx_maxpool.conformance.brute_force import evaluate
-from onnx_maxpool.conformance.plans import RefusedError
-from onnx_maxpool.conformance.ways import REFUSED, WAYS, Way, rule_way
-from onnx_maxpool.models.model import finished
-from onnx_maxpool.registry import OperatorVersion
+from onnx_maxpool.adapters.reference import reference_evaluator
+from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS, Way, rule_way
+from onnx_maxpool.conformance.oracle.maximum import evaluate
+from onnx_maxpool.conformance.oracle.windows import RefusedError
+from onnx_maxpool.difference import first_difference
+from onnx_maxpool.graph.building import finished
+from onnx_maxpool.operators.registry import OperatorVersion
+from onnx_maxpool.types import Array, Attributes
 
 Level = Literal["required", "implementation-defined"]
 """`required`: the published texts, or every known implementation alike, settle the answer.
@@ -47,7 +48,7 @@ class Case:
     outputs: tuple[str, ...]
     """The names of the node's outputs."""
     asks: tuple[str, ...] = ()
-    """The questions of `ways.WAYS` on which the answer turns."""
+    """The questions of `answers.WAYS` on which the answer turns."""
     refuses: bool = False
     """Whether the rule's answer is an error."""
     control: Case | None = None

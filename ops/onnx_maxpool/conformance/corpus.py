@@ -14,10 +14,9 @@ from typing import Any
 
 from onnx import numpy_helper
 
-from onnx_maxpool.aliases import Array
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.rules import RULES
-from onnx_maxpool.errors import element_type
+from onnx_maxpool.operators.rules import RULES
+from onnx_maxpool.types import Array, element_type
 
 FORMAT = 1
 """The manifest's version; it grows where a reader of the old one would go wrong."""

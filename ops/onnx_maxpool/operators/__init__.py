@@ -6,13 +6,12 @@ Each module is named after its operator (`MaxRoiPool` is in `max_roi_pool`) and 
 from __future__ import annotations
 
 import importlib
-import re
 
-from onnx_maxpool.operators.operator import Operator
+from onnx_maxpool.operators.definition import Operator
+from onnx_maxpool.operators.registry import snake_case
 
 
 def operator(name: str) -> Operator:
     """The operator of that name, one of `registry.OPERATORS`."""
-    module = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    found: Operator = importlib.import_module(f"onnx_maxpool.operators.{module}").OPERATOR
+    found: Operator = importlib.import_module(f"{__name__}.{snake_case(name)}").OPERATOR
     return found

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from onnx_maxpool.aliases import Array, Attributes, Dims
 from onnx_maxpool.errors import OperatorError, shape
+from onnx_maxpool.maximum import window_first_max, window_max
 from onnx_maxpool.operators.checks import LARGEST_SIDE, check_bytes
-from onnx_maxpool.operators.operator import Attribute, Operator, Schema
-from onnx_maxpool.pooling import window_first_max, window_max
-from onnx_maxpool.registry import INDEX_SPELLINGS
+from onnx_maxpool.operators.definition import Attribute, Operator, Schema
+from onnx_maxpool.operators.registry import INDEX_SPELLINGS
+from onnx_maxpool.types import Array, Attributes, Dims
 from onnx_maxpool.windows import sliding_count, sliding_windows
 
 NAME = "MaxPooling1"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from onnx_maxpool.aliases import Array, BinEdges
-from onnx_maxpool.operators.operator import Operator
-from onnx_maxpool.operators.roi_max import attributes, check_attributes, check_shapes, roi_max
+from onnx_maxpool.operators.definition import Operator
+from onnx_maxpool.operators.roi import attributes, check_attributes, check_shapes, roi_max
+from onnx_maxpool.types import Array, BinEdges
 
 NAME = "MaxRoiPool"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from onnx_maxpool.aliases import Array, Attributes, BinEdges, Dims
-from onnx_maxpool.operators.operator import Operator, Schema
-from onnx_maxpool.operators.roi_max import attributes, check_attributes, check_shapes, roi_max
+from onnx_maxpool.operators.definition import Operator, Schema
+from onnx_maxpool.operators.roi import attributes, check_attributes, check_shapes, roi_max
+from onnx_maxpool.types import Array, Attributes, BinEdges, Dims
 
 NAME = "RoiPooling"
 LEADING = (1, 1)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from onnx_maxpool.aliases import Array
 from onnx_maxpool.benchmark.rows import Row
+from onnx_maxpool.types import Array
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Peer(Protocol):
 OURS, LIMIT = "onnx-maxpool", "limit"
 MODULES = {
     OURS: "ours",
-    "ONNX Runtime": "stock",
+    "ONNX Runtime": "onnxruntime",
     "OpenVINO": "openvino",
     "torch": "torch",
     "Paddle": "paddle",

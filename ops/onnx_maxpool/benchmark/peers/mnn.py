@@ -15,9 +15,9 @@ import MNN
 import numpy as np
 from MNN import expr
 
-from onnx_maxpool.aliases import Array
 from onnx_maxpool.benchmark.peers import Call
 from onnx_maxpool.benchmark.rows import RoiCase, Row
+from onnx_maxpool.types import Array
 
 
 def versions() -> dict[str, str]:

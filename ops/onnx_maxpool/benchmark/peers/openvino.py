@@ -14,9 +14,9 @@ import numpy as np
 import openvino
 from openvino import opset8
 
-from onnx_maxpool.aliases import Array
 from onnx_maxpool.benchmark.peers import Call
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
+from onnx_maxpool.types import Array
 
 
 def versions() -> dict[str, str]:

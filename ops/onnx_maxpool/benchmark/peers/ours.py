@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from onnx_maxpool.aliases import Array
-from onnx_maxpool.benchmark.one_node import our_model
+from onnx_maxpool.adapters.onnxruntime import load
+from onnx_maxpool.benchmark.models import our_model
 from onnx_maxpool.benchmark.peers import Call
-from onnx_maxpool.benchmark.peers.session import bound_call, session_options
+from onnx_maxpool.benchmark.peers._session import bound_call, session_options
 from onnx_maxpool.benchmark.rows import Row
-from onnx_maxpool.native import load
+from onnx_maxpool.types import Array
 
 
 def versions() -> dict[str, str]:

@@ -12,10 +12,10 @@ import paddle
 from paddle.nn import functional
 from paddle.vision.ops import roi_pool
 
-from onnx_maxpool.aliases import Array
-from onnx_maxpool.benchmark.numbering import whole_tensor
+from onnx_maxpool.benchmark.indices import whole_tensor
 from onnx_maxpool.benchmark.peers import Call
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
+from onnx_maxpool.types import Array
 
 
 def versions() -> dict[str, str]:

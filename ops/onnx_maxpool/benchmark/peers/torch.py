@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from onnx_maxpool.aliases import Array
-from onnx_maxpool.benchmark.numbering import whole_tensor
+from onnx_maxpool.benchmark.indices import whole_tensor
 from onnx_maxpool.benchmark.peers import Call
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
+from onnx_maxpool.types import Array
 
 
 def versions() -> dict[str, str]:

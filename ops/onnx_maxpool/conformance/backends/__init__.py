@@ -28,14 +28,16 @@ BACKENDS = {
     "reference": BackendRow("reference:Reference", "onnx-maxpool", "our operators in onnx.reference"),
     "python": BackendRow("python:Python", "onnx-maxpool", "our Python operators in ONNX Runtime"),
     "portable": BackendRow("portable:Portable", "onnx-maxpool", "our operators as standard ones, in ONNX Runtime"),
-    "onnxruntime": BackendRow("ort:OnnxRuntime", "onnxruntime", "ONNX Runtime as it is installed, without our library"),
-    "openvino": BackendRow("openvino_cpu:OpenVino", "openvino", "OpenVINO on the CPU, at float32"),
-    "openvino-default": BackendRow(
-        "openvino_cpu:OpenVinoDefault", "openvino", "OpenVINO on the CPU, at its default precision"
+    "onnxruntime": BackendRow(
+        "onnxruntime:OnnxRuntime", "onnxruntime", "ONNX Runtime as it is installed, without our library"
     ),
-    "tvm": BackendRow("tvm_relax:Tvm", "apache-tvm", "TVM's Relax importer, compiled for the CPU"),
+    "openvino": BackendRow("openvino:OpenVino", "openvino", "OpenVINO on the CPU, at float32"),
+    "openvino-default": BackendRow(
+        "openvino:OpenVinoDefault", "openvino", "OpenVINO on the CPU, at its default precision"
+    ),
+    "tvm": BackendRow("tvm:Tvm", "apache-tvm", "TVM's Relax importer, compiled for the CPU"),
     "mnn": BackendRow("mnn:Mnn", "MNN", "MNN's converter and CPU kernels"),
-    "torch": BackendRow("torch_functions:Torch", "torch", "torch's pooling functions"),
+    "torch": BackendRow("torch:Torch", "torch", "torch's pooling functions"),
 }
 """By the name that `--backend` takes."""
 

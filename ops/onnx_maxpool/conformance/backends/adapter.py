@@ -10,7 +10,7 @@ import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep
 
-from onnx_maxpool.aliases import Array
+from onnx_maxpool.types import Array
 
 Run = Callable[[Sequence[Array]], Sequence[Array]]
 

@@ -13,9 +13,9 @@ import MNN.nn as nn
 import numpy as np
 import onnx
 
-from onnx_maxpool.aliases import Array
-from onnx_maxpool.conformance.attempt import UnsupportedError
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
+from onnx_maxpool.conformance.run.attempt import UnsupportedError
+from onnx_maxpool.types import Array
 
 
 class Mnn(Adapter):

@@ -7,7 +7,7 @@ import onnxruntime as ort
 
 from onnx_maxpool import load
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.backends.ort import in_session
+from onnx_maxpool.conformance.backends.onnxruntime import in_session
 
 
 class Native(Adapter):

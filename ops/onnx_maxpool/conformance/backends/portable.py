@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import onnx
 
+from onnx_maxpool.adapters.portable import to_portable
 from onnx_maxpool.conformance.backends.adapter import Run
-from onnx_maxpool.conformance.backends.ort import OnnxRuntime
-from onnx_maxpool.model_check import check_model
-from onnx_maxpool.portable import to_portable
+from onnx_maxpool.conformance.backends.onnxruntime import OnnxRuntime
+from onnx_maxpool.graph.check import check_model
 
 
 class Portable(OnnxRuntime):

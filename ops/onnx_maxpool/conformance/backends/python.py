@@ -8,7 +8,7 @@ import onnxruntime_extensions
 
 from onnx_maxpool import load
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.backends.ort import in_session
+from onnx_maxpool.conformance.backends.onnxruntime import in_session
 
 
 class Python(Adapter):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from onnx_maxpool.comparison import reference_evaluator
+from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
 
 

@@ -6,8 +6,7 @@ import importlib
 from functools import cache
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.models.single_operator import snake_case
-from onnx_maxpool.registry import newest_versions
+from onnx_maxpool.operators.registry import newest_versions, snake_case
 
 
 @cache

@@ -7,8 +7,8 @@ from typing import Any
 
 import junitparser as untyped_junitparser
 
-from onnx_maxpool.conformance.judge import Outcome, Result
-from onnx_maxpool.conformance.runner import BackendRun
+from onnx_maxpool.conformance.run.judge import Outcome, Result
+from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.errors import printable
 
 junitparser: Any = untyped_junitparser  # its functions carry no types

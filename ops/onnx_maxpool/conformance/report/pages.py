@@ -11,14 +11,14 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
-from onnx_maxpool.aliases import Array
 from onnx_maxpool.conformance.corpus import case_folder
-from onnx_maxpool.conformance.judge import Outcome, Result
 from onnx_maxpool.conformance.report import view
 from onnx_maxpool.conformance.report.svg import picture
-from onnx_maxpool.conformance.rules import RULES
-from onnx_maxpool.conformance.runner import BackendRun
-from onnx_maxpool.errors import element_type, printable, shape
+from onnx_maxpool.conformance.run.judge import Outcome, Result
+from onnx_maxpool.conformance.run.runner import BackendRun
+from onnx_maxpool.errors import printable, shape
+from onnx_maxpool.operators.rules import RULES
+from onnx_maxpool.types import Array, element_type
 
 MOST_VALUES = 60
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnx_maxpool.aliases import Array
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.plans import RefusedError, Window, plan
+from onnx_maxpool.conformance.oracle.windows import RefusedError, Window, plan
+from onnx_maxpool.types import Array
 
 SIDE = 26
 """Of a cell, in units of the picture."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.judge import Outcome, Result
-from onnx_maxpool.conformance.rules import RULES
-from onnx_maxpool.conformance.runner import BackendRun
-from onnx_maxpool.conformance.ways import WAYS
+from onnx_maxpool.conformance.oracle.answers import WAYS
+from onnx_maxpool.conformance.run.judge import Outcome, Result
+from onnx_maxpool.conformance.run.runner import BackendRun
+from onnx_maxpool.operators.rules import RULES
 
 WORST_FIRST = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.FAIL, Outcome.ERROR, Outcome.UNSUPPORTED, Outcome.PASS)
 STANDINGS = ("ours", "another way", "no named way", "not asked")

@@ -1,0 +1,185 @@
+"""Models whose operators of ours are replaced by standard ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
+
+from onnx_maxpool.adapters.portable.expansion import inline
+from onnx_maxpool.adapters.portable.library import DOMAIN, functions
+from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.graph.check import check_model, node_attributes
+from onnx_maxpool.graph.inference import infer_types, outline
+from onnx_maxpool.graph.inlining import inline_functions
+from onnx_maxpool.graph.nodes import (
+    OperatorNode,
+    canonical_domain,
+    every_node,
+    inside,
+    names,
+    operator_nodes,
+    subgraphs,
+)
+from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE, index_type
+from onnx_maxpool.operators.registry import newest_versions, resolve, versions_of
+from onnx_maxpool.operators.schemas import dims_of
+from onnx_maxpool.types import type_name
+
+OPSET = 18
+"""Of ai.onnx, for models that import none."""
+
+Types = Mapping[str, "TypeProto.Tensor"]
+"""Values' types by name, as far as they are known."""
+
+
+def to_portable(model: Model, *, only: str | Iterable[str] | None = None) -> ModelProto:
+    """The model with our operators replaced by standard ones, which any runtime has; the given model is not changed.
+
+    `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, one or
+    several, by default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are
+    inlined. Every other node, and the graph's inputs, outputs and weights, stay. Bins are cut exactly (M7).
+
+    Raises what `read_model` and `inline_functions` raise, and OperatorError for an unknown name, for nodes that the
+    model check refuses, for shapes that an operator refuses, for an operator of which types or rank cannot be inferred,
+    and for an opset of ai.onnx older than 11.
+    """
+    chosen = _chosen(only)
+    converted = ModelProto()
+    converted.CopyFrom(read_model(model, "load"))
+    check_model(converted)
+    if not any(found.node.op_type in chosen for found in operator_nodes(converted)):
+        return converted
+
+    inline_functions(converted, chosen)
+    small = infer_types(outline(converted))
+    opsets = {canonical_domain(entry.domain): entry.version for entry in small.opset_import}
+    if "" not in opsets:
+        small.opset_import.append(helper.make_opsetid("", OPSET))
+    rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, set(names(small.graph)))
+    nodes = list(rewriter.rewritten(small.graph, {}, "graph"))
+
+    del converted.graph.node[:], converted.opset_import[:]
+    converted.graph.node.extend(nodes)
+    used = {"", *_domains(nodes), *(domain for function in converted.functions for domain in _domains(function.node))}
+    ours = {version.domain for version in newest_versions()}
+    converted.opset_import.extend(
+        entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
+    )
+    return converted
+
+
+def _chosen(only: str | Iterable[str] | None) -> frozenset[str]:
+    """The operators to replace. Raises OperatorError for an unknown name."""
+    known = [version.name for version in newest_versions()]
+    if only is None:
+        return frozenset(known)
+    wanted = [only] if isinstance(only, str) else list(only)
+    for name in wanted:
+        if name not in known:
+            raise OperatorError(f"to_portable: operator {name}, expected {listing(known)}")
+    return frozenset(wanted)
+
+
+def _is_chosen(node: NodeProto, chosen: Collection[str]) -> bool:
+    return node.op_type in chosen and bool(versions_of(node.domain, node.op_type))
+
+
+def _domains(nodes: Iterable[NodeProto]) -> set[str]:
+    return {canonical_domain(node.domain) for node in every_node(nodes)}
+
+
+def _types(graph: GraphProto) -> dict[str, TypeProto.Tensor]:
+    """The types of a graph's own values."""
+    types = {value.name: value.type.tensor_type for value in (*graph.input, *graph.value_info, *graph.output)}
+    for tensor in graph.initializer:
+        types[tensor.name] = helper.make_tensor_type_proto(tensor.data_type, tensor.dims).tensor_type
+    return types
+
+
+class _Rewriter:
+    """Replaces the chosen operators in one model."""
+
+    def __init__(self, chosen: Collection[str], opsets: Mapping[str, int], names: set[str]) -> None:
+        self.chosen = chosen
+        self.opsets = opsets
+        self.names = names
+        """All that are taken."""
+
+    def rewritten(self, graph: GraphProto, outer: Types, place: str) -> Iterator[NodeProto]:
+        """The graph's nodes, the chosen ones replaced; `outer` are the types that the graph sees from without."""
+        types = {**outer, **_types(graph)}
+        for node in graph.node:
+            if _is_chosen(node, self.chosen):
+                yield from self.replacement(node, types, place)
+                continue
+            for attribute, subgraph in subgraphs(node):
+                # A copy: what is cleared may not be read again.
+                kept = GraphProto(node=self.rewritten(subgraph, types, inside(place, node, attribute)))
+                subgraph.ClearField("node")
+                subgraph.node.extend(kept.node)
+            yield node
+
+    def replacement(self, node: NodeProto, types: Types, place: str) -> Iterator[NodeProto]:
+        domain = canonical_domain(node.domain)
+        version = resolve(domain, node.op_type, self.opsets[domain])
+        found = OperatorNode(node, place, self.opsets[domain], version)
+        try:
+            call, element_type = _call(found, types)
+            library = functions(element_type, self.opsets[""])
+        except OperatorError as error:
+            raise OperatorError(f"{found.label}: {error}") from None
+        return inline(call, library, DOMAIN, self.free_prefix(node.output[0]))
+
+    def free_prefix(self, name: str) -> str:
+        """`name`, or with a number behind it, so that no name is `prefix/...` yet."""
+        prefix, number = name, 0
+        while any(taken.startswith(f"{prefix}/") for taken in self.names):
+            number += 1
+            prefix = f"{name}_{number}"
+        self.names.add(f"{prefix}/")
+        return prefix
+
+
+def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, str]:
+    """The call of a portable function that stands for a node, and the element type that it works on."""
+    node, version = found.node, found.version
+    assert version is not None  # the model check has seen to it
+    x = types.get(node.input[0])
+    if x is None or not x.elem_type:
+        raise OperatorError(f"{version.title}: the type of X is not known, expected one that ONNX infers")
+    definition = operator(version.name)
+    attributes = definition.complete(version, node_attributes(node, version))
+    outputs = list(node.output)
+    name = version.name
+    shapes = [dims_of(types[value]) if value in types else None for value in node.input]
+    if version.index_types and shapes[0] is None:
+        shapes[0] = (None,) * (2 + _spatial_rank(found, types, attributes))
+    definition.check_shapes(shapes, attributes)
+    if version.index_types:
+        wants_index = len(outputs) > 1 and bool(outputs[1])
+        name += f"_{len(shapes[0] or ()) - 2}{'_indexed' if wants_index else ''}"
+        chosen_type = index_type(version, attributes)
+        attributes.pop(INDEX_ATTRIBUTE, None)
+        if wants_index:
+            attributes["index_type"] = onnx.TensorProto.DataType.Value(chosen_type.upper())
+    call = helper.make_node(name, list(node.input), outputs, domain=DOMAIN, **attributes)
+    return call, type_name(x.elem_type)
+
+
+def _spatial_rank(found: OperatorNode, types: Types, attributes: Mapping[str, object]) -> int:
+    """The number of spatial dimensions where X does not say it: from the attributes, an output or the sizes' shape."""
+    window_size = attributes.get("window_size")
+    if isinstance(window_size, (list, tuple)):
+        return len(window_size)
+    node = found.node
+    for name in node.output:
+        if name in types and types[name].HasField("shape"):
+            return len(types[name].shape.dim) - 2
+    sizes = dims_of(types[node.input[1]]) if node.input[1] in types else None
+    if sizes and isinstance(sizes[0], int):
+        return sizes[0]
+    raise OperatorError(f"{node.op_type}: the rank of X is not known, expected one that ONNX infers")

@@ -1,0 +1,90 @@
+"""The portable operators as ONNX functions, for one element type and one opset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from string import Template
+
+from onnx import FunctionProto, NodeProto, TensorProto, helper, parser
+
+from onnx_maxpool.adapters.portable import arithmetic, roi, windows
+from onnx_maxpool.adapters.portable.expansion import inline
+from onnx_maxpool.errors import OperatorError
+
+DOMAIN = "portable"
+"""Of the functions, within this package: nothing of it is left in a converted model."""
+
+OLDEST_OPSET = 11
+"""The oldest opset of ai.onnx in which the functions can be written: it brought Range."""
+
+NARROW = ("int8", "uint8", "int16", "uint16")
+
+COMPUTED = {"float16": "float", "bfloat16": "float", **dict.fromkeys(NARROW, "int32")}
+"""The types that maxima are taken in, where it is not the tensor's own: runtimes reduce them, and lose nothing."""
+
+REDUCTIONS = [("ReduceMax", "Along", 0), ("ReduceMax", "Kept", 1), ("ReduceMin", "Along", 0)]
+"""Operators along given axes, the functions' suffixes, and whether the axes stay."""
+
+REDUCTION = "$reduce$suffix <axes> (x) => (y) { y = $reduce <axes = @axes, keepdims = $kept> (x) }"
+REDUCTION_18 = """
+$reduce$suffix <axes> (x) => (y)
+{
+    axes = Constant <value_ints = @axes> ()
+    y = $reduce <keepdims = $kept> (x, axes)
+}"""
+
+
+@lru_cache(maxsize=64)
+def functions(element_type: str, opset: int) -> dict[str, FunctionProto]:
+    """By name, every operator and what it calls, for an element type by ONNX's name and an opset of ai.onnx.
+
+    Raises OperatorError for an opset that is too old.
+    """
+    if opset < OLDEST_OPSET:
+        raise OperatorError(
+            f"to_portable: opset of ai.onnx is {opset}, expected {OLDEST_OPSET} or newer, "
+            "to which onnx.version_converter can raise it"
+        )
+    computed = COMPUTED.get(element_type, element_type)
+    values = {"F": computed, "to": _data_type(computed), "T": _data_type(element_type)}
+    texts = [Template(text).substitute(values) for text in _texts(element_type)]
+    reduction = Template(REDUCTION_18 if opset >= 18 else REDUCTION)
+    texts += [reduction.substitute(reduce=op, suffix=suffix, kept=kept) for op, suffix, kept in REDUCTIONS]
+    header = f'<domain: "{DOMAIN}", opset_import: ["": {opset}, "{DOMAIN}": 1]>\n'
+    protos = [parser.parse_function(header + text) for text in texts]
+    return {proto.name: proto for proto in protos}
+
+
+def _data_type(element_type: str) -> str:
+    return str(TensorProto.DataType.Value(element_type.upper()))
+
+
+def _texts(element_type: str) -> list[str]:
+    common = [*arithmetic.FOR_ANY, *windows.FOR_ANY]
+    for rank in (1, 2, 3):
+        common += windows.window_texts(rank)
+    if element_type in windows.WIDE_INTEGERS:
+        return [*common, *windows.WIDE_INTEGERS[element_type]]
+    if element_type in NARROW:
+        return [*common, *windows.NARROW_INTEGERS]
+    return [*common, *windows.FLOATS, *arithmetic.FOR_FLOATS, *roi.TEXTS]
+
+
+PUBLIC_DOMAIN = "onnx_maxpool.portable"
+"""Of functions that stand in models."""
+
+
+def whole_function(
+    call: NodeProto, attributes: Sequence[str], name: str, element_type: str, opset: int
+) -> FunctionProto:
+    """A function in `PUBLIC_DOMAIN` that does what `call` does, and needs no other function.
+
+    Its inputs and outputs are the call's, and so are the `attributes`, which the call leaves open.
+    """
+    library = functions(element_type, opset)
+    nodes = inline(call, library, DOMAIN, name, open_attributes=attributes)
+    imports = [helper.make_opsetid("", opset)]
+    return helper.make_function(
+        PUBLIC_DOMAIN, name, list(call.input), list(call.output), list(nodes), imports, attributes=list(attributes)
+    )

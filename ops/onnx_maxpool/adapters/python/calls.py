@@ -1,0 +1,191 @@
+"""The Python side of the operators: what onnxruntime-extensions calls when a node of `python_ops.DOMAIN` runs."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import threading
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, versions_of
+from onnx_maxpool.types import Array, Attributes, PythonFunction, element_type
+
+DOMAIN = "onnx_maxpool.python"
+"""The domain of the Python operators.
+
+It is not onnxruntime-extensions' own, `ai.onnx.contrib`: an operator that joins a domain moves the others of it in
+memory, and sessions that were made before then call what is no longer there.
+"""
+
+CARRIERS = {"float16": "float", "bfloat16": "float"}
+"""The types in which values of those types travel, as onnxruntime-extensions takes neither; exact for a maximum."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """All that a Python operator's node knows of the node that it stands for. As JSON it is the node's attribute.
+
+    One string, because onnxruntime-extensions takes no lists, and of a float only six digits.
+    """
+
+    domain: str
+    operator: str
+    since_version: int
+    types: Sequence[str]
+    """The inputs' element types."""
+    attributes: Attributes
+    bin_edges: str
+    function: int | None = None
+    """The key of the function that stands in for the reference; of this process."""
+
+    @property
+    def version(self) -> OperatorVersion:
+        """The registry's row."""
+        rows = versions_of(self.domain, self.operator)
+        return next(row for row in rows if row.since_version == self.since_version)
+
+
+functions: dict[int, PythonFunction] = {}
+"""The functions of sessions, by the key in their nodes."""
+_keys = itertools.count()
+
+
+def keep(function: PythonFunction) -> int:
+    """Make a function known to nodes; returns its key for `Call.function`."""
+    key = next(_keys)
+    functions[key] = function
+    return key
+
+
+def forget(keys: Iterable[int]) -> None:
+    """The functions' sessions are gone."""
+    for key in keys:
+        del functions[key]
+
+
+def type_name(operator_name: str, index_type: str | None) -> str:
+    """The op_type of the Python operator, without its domain; an index of another type makes another operator."""
+    return operator_name if index_type is None else f"{operator_name}_{index_type}"
+
+
+_declaring = threading.Lock()
+
+
+def declare() -> None:
+    """Make the Python operators known to onnxruntime-extensions."""
+    with _declaring:
+        _declare_once()
+
+
+@functools.cache
+def _declare_once() -> None:
+    """Once, for a second time would be another set of operators with the same names."""
+    # Imported where it is needed, as it imports torch wherever that is installed.
+    from onnxruntime_extensions import PyCustomOpDef, onnx_op
+
+    def number(name: str) -> int:
+        return int(getattr(PyCustomOpDef, f"dt_{name}"))
+
+    for newest in newest_versions():
+        rows = versions_of(newest.domain, newest.name)
+        variables = operator(newest.name).inputs.values()
+        carried = {v: dict.fromkeys(CARRIERS.get(t, t) for row in rows for t in row.types[v]) for v in newest.types}
+        for chosen in itertools.product(*carried.values()):
+            types = dict(zip(carried, chosen, strict=True))
+            for index_type in (None, *newest.index_types):
+                outputs = [types["T"], *([index_type] if index_type else []), "uint8"]
+                onnx_op(
+                    op_type=f"{DOMAIN}::{type_name(newest.name, index_type)}",
+                    inputs=[number(types[variable]) for variable in variables],
+                    outputs=[number(name) for name in outputs],
+                    attrs={"call": PyCustomOpDef.dt_string},
+                )(functools.partial(_answer, np.dtype(index_type) if index_type else None))
+
+
+def _answer(index_type: np.dtype[Any] | None, *inputs: Array, call: str) -> tuple[_Exact, ...]:
+    """The outputs, an index where it has a type, and the bytes of an error message, none if there was no error.
+
+    Nothing is raised: an exception that reached onnxruntime-extensions would end the process. The node
+    `PythonResult_...`, behind this one, fails with the message.
+    """
+    try:
+        outputs, message = evaluate(Call(**json.loads(call)), index_type, inputs), ""
+    except BaseException as error:  # KeyboardInterrupt too must not pass
+        outputs = tuple(np.empty(0, dtype) for dtype in (inputs[0].dtype, index_type) if dtype is not None)
+        refused = isinstance(error, OperatorError | MemoryError) and str(error)
+        message = refused or f"onnx_maxpool: a Python function failed\n{traceback.format_exc()}"
+    said = np.frombuffer(message.encode(errors="backslashreplace"), np.uint8)
+    return tuple(map(_Exact, (*outputs, said)))
+
+
+def evaluate(call: Call, index_type: np.dtype[Any] | None, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """The outputs of the node that `call` describes, in the types in which they travel; an index if it has a type.
+
+    Raises OperatorError where the operator refuses, and where a user's function gives other than the operator's
+    outputs; and whatever that function raises.
+    """
+    definition = operator(call.operator)
+    arrays = [x.astype(_dtype(name), copy=False) for x, name in zip(inputs, call.types, strict=True)]
+    index_types = [] if index_type is None else [index_type]
+    if call.function is not None:
+        names = dict(zip(definition.outputs, [arrays[0].dtype, *index_types], strict=False))
+        evaluate_it = functools.partial(_checked, call.operator, functions[call.function], names)
+        definition = replace(definition, evaluate=evaluate_it)
+    outputs = definition.run(
+        call.version, *arrays, with_index=index_type is not None, bin_edges=call.bin_edges, **call.attributes
+    )
+    travelling = [inputs[0].dtype, *index_types]
+    return tuple(y.astype(dtype, copy=False) for y, dtype in zip(outputs, travelling, strict=True))
+
+
+def _checked(
+    operator_name: str,
+    function: PythonFunction,
+    expected: Mapping[str, np.dtype[Any]],
+    *inputs: Array,
+    **attributes: Any,
+) -> tuple[Array, ...]:
+    """What a user's function gives, if these are the operator's outputs: arrays of the `expected` types."""
+    outputs: Any = function(*inputs, **attributes)
+    given = outputs if isinstance(outputs, tuple) else (outputs,)
+    said = f"{operator_name}: the Python function gave"
+    if len(given) != len(expected) or not all(isinstance(y, np.ndarray) for y in given):
+        kinds = ", ".join(type(y).__name__ for y in given)
+        wanted = f"{len(expected)} NumPy array{'s' * (len(expected) > 1)}"
+        raise OperatorError(f"{said} {kinds}, expected {wanted}")
+    for (name, dtype), y in zip(expected.items(), given, strict=True):
+        if y.dtype != dtype:
+            wanted = element_type(np.empty(0, dtype))
+            raise OperatorError(f"{said} {name} as {element_type(y)}, expected {wanted}")
+    return given
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(name.upper()))
+
+
+class _Exact:
+    """An array on its way to onnxruntime-extensions, which asks for `shape` and `flatten().tolist()`.
+
+    A list would be slow, and wrong: without a type, uint64 values beyond int64's become floats. An array is taken as
+    it is.
+    """
+
+    def __init__(self, array: Array) -> None:
+        self.shape = array.shape
+        self._flat = np.ascontiguousarray(array).reshape(-1)
+
+    def flatten(self) -> _Exact:
+        return self
+
+    def tolist(self) -> Array:
+        return self._flat

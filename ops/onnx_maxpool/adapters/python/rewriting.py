@@ -1,0 +1,195 @@
+"""The operators as ONNX Runtime Python operators: the reference, or a function of yours, inside a session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import onnx
+import onnxruntime as ort
+from onnx import helper
+
+from onnx_maxpool.adapters.python.calls import CARRIERS, DOMAIN, Call, declare
+from onnx_maxpool.adapters.python.calls import type_name as python_name
+from onnx_maxpool.adapters.registration import config_entry, register
+from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.graph.check import check_node, node_attributes
+from onnx_maxpool.graph.inference import infer, outline, tensor_types
+from onnx_maxpool.graph.inlining import inline_functions
+from onnx_maxpool.graph.nodes import OperatorNode, names, operator_nodes, replace_operator_nodes
+from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.definition import index_type
+from onnx_maxpool.operators.registry import newest_versions
+from onnx_maxpool.types import BinEdges, type_name
+from onnx_maxpool.windows import check_bin_edges
+
+RESULT_DOMAIN = "onnx_maxpool"
+"""The domain of `PythonResult_float` and its like, the native library's nodes behind the Python ones."""
+
+REGISTERED_ENTRY = "onnx_maxpool.python_registered"
+"""The session config entry that notes that `register_python_ops` was here."""
+
+
+def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEdges = "exact") -> None:
+    """Make sessions with these options run models of `to_python_ops`, and our operators in the native library too.
+
+    Registers onnxruntime-extensions' library, which one SessionOptions takes only once: do not register it besides.
+    Registering twice through this function is harmless. `bin_edges` is `register`'s, and raises what that raises.
+    """
+    register(session_options, bin_edges=bin_edges)
+    if config_entry(session_options, REGISTERED_ENTRY) is not None:
+        return
+    from onnxruntime_extensions import get_library_path  # it imports torch wherever that is installed
+
+    declare()
+    session_options.register_custom_ops_library(get_library_path())
+    session_options.add_session_config_entry(REGISTERED_ENTRY, "yes")
+
+
+def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges = "exact") -> onnx.ModelProto:
+    """A copy of `model` in which the NumPy reference takes the place of our operators, in subgraphs too.
+
+    The graph's inputs and outputs are the same. Local functions that contain our operators are inlined: only at
+    their calls are the attributes and types known. Sessions of the copy need
+    `register_python_ops`. Raises OperatorError that names the node where a version refuses its types or attributes.
+
+    Raises it too for an input whose type ONNX's inference does not find: declare it in the graph's `value_info`.
+    """
+    return with_python_ops(model, {row.name: None for row in newest_versions()}, bin_edges)
+
+
+def with_python_ops(
+    model: onnx.ModelProto, functions: Mapping[str, int | None], bin_edges: BinEdges
+) -> onnx.ModelProto:
+    """`to_python_ops` for the operators in `functions`, by the function of that key, or by the reference for None."""
+    check_bin_edges(bin_edges)
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    if not any(found.node.op_type in functions for found in operator_nodes(copy)):
+        return copy
+    inline_functions(copy, functions)
+    rewriter = _Rewriter(functions, bin_edges, dict(tensor_types(infer(outline(copy)).graph)), set(names(copy.graph)))
+    replace_operator_nodes(copy, rewriter.replacement)
+    for domain in (DOMAIN, RESULT_DOMAIN):
+        copy.opset_import.append(helper.make_opsetid(domain, 1))
+    if not any(entry.domain in ("", "ai.onnx") for entry in copy.opset_import):
+        copy.opset_import.append(helper.make_opsetid("", CAST_OPSET))
+    return copy
+
+
+CAST_OPSET = 13
+"""The first with a Cast for bfloat16."""
+
+
+class _Rewriter:
+    """Makes the nodes that take one node's place."""
+
+    def __init__(
+        self,
+        functions: Mapping[str, int | None],
+        bin_edges: BinEdges,
+        tensors: Mapping[str, onnx.TypeProto.Tensor],
+        taken: set[str],
+    ) -> None:
+        self.functions = functions
+        self.bin_edges = bin_edges
+        self.tensors = tensors
+        self.types = {name: type_name(tensor.elem_type) for name, tensor in tensors.items()}
+        self.taken = taken
+
+    def replacement(self, found: OperatorNode) -> list[onnx.NodeProto]:
+        """Casts of inputs, the Python operator, and for each output `PythonResult` and a cast."""
+        if found.node.op_type not in self.functions:
+            return [found.node]
+        try:
+            call = self.call(found)
+        except OperatorError as error:
+            raise OperatorError(f"{found.label}: {error}") from None
+        node = found.node
+        index = None
+        if len(node.output) > 1 and node.output[1]:
+            index = index_type(call.version, operator(call.operator).complete(call.version, call.attributes))
+        nodes: list[onnx.NodeProto] = []
+        inputs = [self.carried(nodes, value, kind) for value, kind in zip(node.input, call.types, strict=True)]
+        raw = [self.fresh(f"{node.output[0]}_python") for _ in range(2 if index else 1)]
+        message = self.fresh(f"{node.output[0]}_message")
+        nodes.append(
+            helper.make_node(
+                python_name(call.operator, index),
+                inputs,
+                [*raw, message],
+                name=self.node_name(node.name, "python"),
+                domain=DOMAIN,
+                call=json.dumps(asdict(call)),
+            )
+        )
+        passed = self.checked(nodes, node.name, raw[0], message, node.output[0], call.types[0])
+        if index:
+            name = self.node_name(node.name, "index")
+            self.checked(nodes, name, raw[1], passed, node.output[1], index)
+        return nodes
+
+    def call(self, found: OperatorNode) -> Call:
+        """Raises OperatorError for what the version refuses."""
+        check_node(found, self.types)
+        assert found.version is not None  # check_node refuses a node without one
+        node, version = found.node, found.version
+        for name, value in zip(operator(version.name).inputs, node.input, strict=True):
+            if value not in self.types:
+                raise OperatorError(
+                    f"{version.title}: the element type of {name} '{value}' is not known to ONNX's inference"
+                )
+        return Call(
+            domain=version.domain,
+            operator=version.name,
+            since_version=version.since_version,
+            types=[self.types[value] for value in node.input],
+            attributes=node_attributes(node, version),
+            bin_edges=self.bin_edges,
+            function=self.functions[version.name],
+        )
+
+    def carried(self, nodes: list[onnx.NodeProto], value: str, kind: str) -> str:
+        """The value in a type that onnxruntime-extensions takes."""
+        if kind not in CARRIERS:
+            return value
+        carrier = self.fresh(f"{value}_{CARRIERS[kind]}")
+        nodes.append(_cast(value, carrier, CARRIERS[kind]))
+        return carrier
+
+    def checked(self, nodes: list[onnx.NodeProto], name: str, value: str, message: str, result: str, kind: str) -> str:
+        """Make the value `result`, of type `kind`, unless there is a message; returns the message that there is not.
+
+        Whatever takes that runs behind the node `name`, which so is the one that fails.
+        """
+        carrier = CARRIERS.get(kind, kind)
+        checked = self.fresh(f"{result}_checked") if kind in CARRIERS else result
+        passed = self.fresh(f"{message}_passed")
+        checking = helper.make_node(
+            f"PythonResult_{carrier}", [value, message], [checked, passed], name, domain=RESULT_DOMAIN
+        )
+        if result in self.tensors and self.tensors[result].shape.dim:
+            dims = [d.dim_value if d.HasField("dim_value") else -1 for d in self.tensors[result].shape.dim]
+            checking.attribute.append(helper.make_attribute("dims", dims))
+        nodes.append(checking)
+        if kind in CARRIERS:
+            nodes.append(_cast(checked, result, kind))
+        return passed
+
+    def fresh(self, wish: str) -> str:
+        """A name that no value of the model has, and no node."""
+        name, i = wish, 0
+        while name in self.taken:
+            i += 1
+            name = f"{wish}_{i}"
+        self.taken.add(name)
+        return name
+
+    def node_name(self, original: str, suffix: str) -> str:
+        """A name for another node; ONNX Runtime wants them to differ, but for nodes without a name."""
+        return self.fresh(f"{original}_{suffix}") if original else ""
+
+
+def _cast(value: str, result: str, kind: str) -> onnx.NodeProto:
+    return helper.make_node("Cast", [value], [result], to=onnx.TensorProto.DataType.Value(kind.upper()))

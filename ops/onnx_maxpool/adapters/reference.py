@@ -1,0 +1,98 @@
+"""The operators for `onnx.reference.ReferenceEvaluator`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import defs
+
+from onnx_maxpool.graph.inlining import callees_first
+from onnx_maxpool.graph.nodes import canonical_domain, every_node
+from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.attributes import check_kind
+from onnx_maxpool.operators.definition import too_old
+from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
+from onnx_maxpool.operators.schemas import register_schemas
+from onnx_maxpool.types import Array, BinEdges
+from onnx_maxpool.windows import check_bin_edges
+
+# onnx.reference takes longer to import than all of ours: those who load a model do not wait for it.
+if TYPE_CHECKING:
+    from onnx.reference import ReferenceEvaluator
+    from onnx.reference.op_run import OpRun
+
+
+def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
+    """The operators as classes for `ReferenceEvaluator(model, new_ops=reference_ops())`.
+
+    For models without local functions, in which they would not be found, and with ai.onnx spelled `""`:
+    `onnx_maxpool.reference_evaluator` takes all others too.
+
+    Each class takes the version that the model's opset imports select and holds to that version's types: it raises
+    OperatorError where they are not met, and wherever the operator refuses its input, in the native library's words.
+    bfloat16 arrays are ml_dtypes'. Raises ValueError for other `bin_edges`.
+    """
+    check_bin_edges(bin_edges)
+    register_schemas()
+    return [_reference_op(newest, bin_edges) for newest in newest_versions()]
+
+
+def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
+    from onnx.reference.op_run import OpRun
+
+    definition = operator(newest.name)
+
+    def _run(self: OpRun, *inputs: Array, **attributes: Any) -> tuple[Array, ...]:
+        opset = self.run_params["opsets"].get(self.domain)
+        version = resolve(newest.domain, newest.name, opset or 0)
+        if version is None:
+            raise too_old(versions_of(newest.domain, newest.name)[0], opset)
+        # The evaluator adds the defaults of the newest version: an older one has its own.
+        given = {attribute.name for attribute in self.onnx_node.attribute}
+        known = definition.attributes_of(version)
+        for attribute in self.onnx_node.attribute:
+            if attribute.name in known:
+                check_kind(version, attribute, known[attribute.name].kind)
+        return definition.run(
+            version,
+            *inputs,
+            with_index=len(self.onnx_node.output) > 1 and bool(self.onnx_node.output[1]),
+            bin_edges=bin_edges,
+            **{name: value for name, value in attributes.items() if name in given},
+        )
+
+    # The evaluator finds a class by its domain and name alone, so the version is chosen in `_run`.
+    members = {
+        "op_domain": newest.domain,
+        "op_schema": defs.get_schema(newest.name, newest.since_version, newest.domain),
+        "_run": _run,
+        "__doc__": f"The reference of {newest.name}, in the version that the model's opset selects.",
+    }
+    return type(newest.name, (OpRun,), members)
+
+
+def reference_evaluator(model: Model, *, bin_edges: BinEdges = "exact") -> ReferenceEvaluator:
+    """onnx.reference's evaluator with our operators, in subgraphs and in local functions too.
+
+    `model` is a path, whose external data is loaded, serialized bytes or a ModelProto that holds its data; it is not
+    changed. Raises what `read_model` raises.
+    """
+    from onnx.reference import ReferenceEvaluator
+
+    whole = onnx.ModelProto()
+    whole.CopyFrom(read_model(model, "load"))
+    for part in (whole, *whole.functions):
+        for entry in part.opset_import:
+            entry.domain = canonical_domain(entry.domain)
+    for nodes in (whole.graph.node, *(function.node for function in whole.functions)):
+        for node in every_node(nodes):
+            node.domain = canonical_domain(node.domain)
+    # Given a model, onnx's evaluator makes evaluators for its functions that do not know `new_ops`: made here instead.
+    operators = reference_ops(bin_edges=bin_edges)
+    functions: list[ReferenceEvaluator | onnx.FunctionProto] = []
+    for function in callees_first(whole.functions):
+        functions.append(ReferenceEvaluator(function, functions=[*functions], new_ops=operators))
+    opsets = {entry.domain: entry.version for entry in whole.opset_import}
+    return ReferenceEvaluator(whole.graph, opsets=opsets, functions=functions, new_ops=operators)

@@ -1,0 +1,137 @@
+"""What torch.onnx.export needs to translate the poolings that it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from onnx import TensorProto, defs, helper
+
+from onnx_maxpool.adapters.portable.library import DOMAIN, whole_function
+from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, resolve
+from onnx_maxpool.operators.schemas import register_schemas
+from onnx_maxpool.types import type_name
+
+OPSET = 18
+"""Of ai.onnx, in which torch builds a graph; to another it converts the whole."""
+
+Target = Literal["custom", "portable"]
+Translation = Callable[..., Any]
+Emit = Callable[..., Any]
+"""`emit(operator, opset, *inputs, **attributes)`: record a node for one of our operators, and get its outputs."""
+
+
+def translation_table(target: Target = "custom") -> dict[Callable[..., Any], Translation]:
+    """Translations for `torch.onnx.export(..., dynamo=True, custom_translation_table=translation_table())`.
+
+    Translated are `adaptive_max_pool1d`, `2d` and `3d`, with and without indices, to any output size, for static and
+    dynamic shapes; and, where torchvision is imported, its `roi_pool`, by its first output alone: a model that uses the
+    second is no valid ONNX model. The target is "custom", our operators, for `load`; or "portable", functions of
+    standard operators, for any runtime.
+
+    Output sizes are constants of the model: of one that comes from the input's shape, as None does, torch hands on the
+    example's, with `Dim.AUTO` without a word; with `Dim.DYNAMIC` it refuses.
+
+    The exported model gives what torch gives, but that of several NaNs in a window the first is the maximum's place,
+    not the last (G5), and that ROI bins are cut exactly (M7).
+
+    Raises OperatorError for another target, and ModuleNotFoundError without torch.
+    """
+    emitters: dict[str, Emit] = {"custom": _emit_custom, "portable": _emit_portable}
+    if target not in emitters:
+        raise OperatorError(f'translation_table: target is "{target}", expected {listing(emitters)}')
+    import torch
+
+    register_schemas()
+    emit = emitters[target]
+    aten = torch.ops.aten
+    table: dict[Callable[..., Any], Translation] = {
+        aten.adaptive_max_pool1d.default: _adaptive_max_pool(1, emit),
+        aten.adaptive_max_pool2d.default: _adaptive_max_pool(2, emit),
+        aten.adaptive_max_pool3d.default: _adaptive_max_pool(3, emit),
+    }
+    if hasattr(torch.ops.torchvision, "roi_pool"):
+        table[torch.ops.torchvision.roi_pool.default] = _roi_pool(emit)
+    return table
+
+
+def _adaptive_max_pool(rank: int, emit: Emit) -> Translation:
+    def adaptive_max_pool(self: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
+        from onnxscript import opset18 as op
+
+        is_batched = len(self.shape) == rank + 2
+        first = op.Constant(value_ints=[0])
+        x = self if is_batched else _described(op.Unsqueeze(self, first), self)
+        y, indices = emit("AdaptiveMaxPool", 8, x, op.Constant(value_ints=list(output_size)))
+        return (y, indices) if is_batched else (op.Squeeze(y, first), op.Squeeze(indices, first))
+
+    return adaptive_max_pool
+
+
+def _roi_pool(emit: Emit) -> Translation:
+    def roi_pool(input: Any, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int) -> list[Any]:
+        import onnx_ir
+
+        sizes = {"pooled_shape": [pooled_height, pooled_width], "spatial_scale": spatial_scale}
+        y = emit("MaxRoiPool", 1, input, rois, **sizes)
+        # The places of the maxima, which no operator gives: a value that nothing makes.
+        return [y, onnx_ir.Value(name="torchvision_roi_pool_argmax")]
+
+    return roi_pool
+
+
+def _described(batched: Any, single: Any) -> Any:
+    """`batched` with the type and shape of `single` behind a new first dimension; torch infers neither."""
+    import onnx_ir
+
+    batched.dtype = single.dtype
+    batched.shape = onnx_ir.Shape([1, *single.shape])
+    return batched
+
+
+def _emit_custom(name: str, opset: int, *inputs: Any, **attributes: Any) -> Any:
+    version = _version(name, opset)
+    return _record(defs.get_schema(name, version.since_version, version.domain), inputs, attributes)
+
+
+def _emit_portable(name: str, opset: int, *inputs: Any, **attributes: Any) -> Any:
+    import onnx_ir
+    from onnxscript import evaluator
+
+    version = _version(name, opset)
+    schema = defs.get_schema(name, version.since_version, version.domain)
+    called, fixed = name, dict[str, Any]()
+    if version.index_types:
+        called = f"{name}_{len(inputs[0].shape) - 2}_indexed"
+        fixed["index_type"] = TensorProto.INT64
+    element_type = type_name(int(inputs[0].dtype))
+    call = helper.make_node(called, [x.name for x in schema.inputs], [y.name for y in schema.outputs], DOMAIN, **fixed)
+    recorder = evaluator.default()
+    function = whole_function(call, list(attributes), f"{called}_{element_type}", element_type, OPSET)
+    recorder.functions[function.domain, function.name, ""] = onnx_ir.serde.deserialize_function(function)
+    called_schema = defs.OpSchema(
+        function.name,
+        function.domain,
+        1,
+        inputs=schema.inputs,
+        outputs=schema.outputs,
+        type_constraints=[(x.type_param_str, x.allowed_type_strs, "") for x in schema.type_constraints],
+        attributes=[attribute for key, attribute in schema.attributes.items() if key in attributes],
+    )
+    return _record(called_schema, inputs, attributes)
+
+
+def _version(name: str, opset: int) -> OperatorVersion:
+    (domain,) = {row.domain for row in OPERATORS if row.name == name}
+    version = resolve(domain, name, opset)
+    assert version is not None
+    return version
+
+
+def _record(schema: defs.OpSchema, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    """A node in the graph that torch builds; its output, or its outputs where it has several."""
+    from onnxscript import values
+
+    opset = values.Opset(schema.domain, schema.since_version)
+    return values.Op(opset, schema.name, schema)(*inputs, **attributes)

@@ -1,0 +1,104 @@
+"""A row as an ONNX model of one node: for our library, and for runtimes that read ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+
+import onnx
+from onnx import helper
+
+from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
+from onnx_maxpool.graph.building import finished
+from onnx_maxpool.types import Array, tensor_type
+
+ONNX_OPSET = 12
+"""The newest that stock runtimes pool ROIs in is below 22; 12 brings the integer types of MaxPool."""
+
+
+def our_model(row: Row, inputs: Mapping[str, Array]) -> onnx.ModelProto:
+    """The row's operator, as this package has it."""
+    if isinstance(row.case, RoiCase) and row.type == "bfloat16":
+        return model(our_node(row.case), row, inputs, {"": 22})
+    return model(our_node(row.case), row, inputs, {"": ONNX_OPSET, "org.openvinotoolkit": 8, "directml": 5})
+
+
+def standard_model(row: Row, inputs: Mapping[str, Array]) -> onnx.ModelProto:
+    """The same in operators of the ONNX standard; raises ValueError where it has none."""
+    return model(standard_node(row.case), row, inputs, {"": ONNX_OPSET})
+
+
+def model(node: onnx.NodeProto, row: Row, inputs: Mapping[str, Array], opsets: Mapping[str, int]) -> onnx.ModelProto:
+    """A model of one node, whose inputs are the arrays that it reads and whose outputs have no declared shape."""
+    declared = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(inputs[name].dtype), inputs[name].shape)
+        for name in node.input
+    ]
+    outputs = [helper.make_empty_tensor_value_info(name) for name in node.output]
+    outputs[0].type.CopyFrom(helper.make_tensor_type_proto(tensor_type(row.type), None))
+    used = {domain: version for domain, version in opsets.items() if domain in ("", node.domain)}
+    return finished(helper.make_graph([node], "row", declared, outputs), used)
+
+
+@singledispatch
+def our_node(case: Case) -> onnx.NodeProto:
+    """The node of this package's operator."""
+    raise TypeError(f"no operator for {case!r}")
+
+
+@our_node.register
+def _(case: RoiCase) -> onnx.NodeProto:
+    return standard_node(case)
+
+
+@our_node.register
+def _(case: AdaptiveCase) -> onnx.NodeProto:
+    outputs = ["Y", "Indices"]
+    return helper.make_node("AdaptiveMaxPool", ["X", "output_size"], outputs, domain="org.openvinotoolkit")
+
+
+@our_node.register
+def _(case: SlidingCase) -> onnx.NodeProto:
+    return helper.make_node(
+        "MaxPooling1",
+        ["X"],
+        sliding_outputs(case),
+        domain="directml",
+        window_size=case.window,
+        strides=case.strides,
+        start_padding=case.padding,
+        end_padding=case.padding,
+    )
+
+
+@singledispatch
+def standard_node(case: Case) -> onnx.NodeProto:
+    """The node of the standard's operator."""
+    raise TypeError(f"no operator for {case!r}")
+
+
+@standard_node.register
+def _(case: RoiCase) -> onnx.NodeProto:
+    pooled = [case.pooled, case.pooled]
+    return helper.make_node("MaxRoiPool", ["X", "rois"], ["Y"], pooled_shape=pooled, spatial_scale=case.scale)
+
+
+@standard_node.register
+def _(case: AdaptiveCase) -> onnx.NodeProto:
+    sliding = case.as_sliding()
+    if sliding is None:
+        raise ValueError("ONNX has no adaptive pooling into parts of unequal size")
+    return standard_node(sliding)
+
+
+@standard_node.register
+def _(case: SlidingCase) -> onnx.NodeProto:
+    pads = [*case.padding, *case.padding]
+    return helper.make_node(
+        "MaxPool", ["X"], sliding_outputs(case), kernel_shape=case.window, strides=case.strides, pads=pads
+    )
+
+
+def sliding_outputs(case: SlidingCase) -> list[str]:
+    """The outputs' names."""
+    return ["Y", "Indices"] if case.indices else ["Y"]

@@ -1,0 +1,173 @@
+"""The commands of `onnx-maxpool`: parse, call, print."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+import onnxruntime as ort
+import typer
+from rich.console import Console
+
+from onnx_maxpool.adapters.arrays import from_ort_value, to_ort_value
+from onnx_maxpool.adapters.onnxruntime import load
+from onnx_maxpool.adapters.portable import to_portable
+from onnx_maxpool.adapters.reference import reference_evaluator
+from onnx_maxpool.benchmark.machine import MOST_THREADS
+from onnx_maxpool.cli.bench import bench
+from onnx_maxpool.cli.comparison import compare as compare_runs
+from onnx_maxpool.cli.conformance import conformance
+from onnx_maxpool.cli.inputs import model_inputs, parse_dims
+from onnx_maxpool.cli.inspection import inspect_model
+from onnx_maxpool.cli.outputs import prepare_files, prepare_out, save_outputs, write_model
+from onnx_maxpool.cli.tables import comparison_table, milliseconds, node_lines, output_table, verdict_line
+from onnx_maxpool.graph.nodes import operator_nodes
+from onnx_maxpool.graph.reading import has_external_data, read_model
+from onnx_maxpool.types import BinEdges
+
+app = typer.Typer(
+    help="Run, inspect and compare ONNX models with max-pooling operators that ONNX Runtime lacks.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An .onnx file; its external data lies beside it.")]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option("--input", metavar="NAME=FILE", help="NAME=FILE.npy, NAME=FILE.pb (a TensorProto), or FILE.npz."),
+]
+Dims = Annotated[
+    list[str] | None,
+    typer.Option("--dim", metavar="NAME=SIZE", help="The size of a symbolic dimension of random inputs."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the random inputs.")]
+Edges = Annotated[
+    BinEdges, typer.Option("--bin-edges", help="How ROI bins are cut: exactly, or as ONNX Runtime's own kernel does.")
+]
+Threads = Annotated[
+    int, typer.Option(min=0, max=MOST_THREADS, help="Of ONNX Runtime within an operator; 0 lets it choose.")
+]
+
+
+@app.command()
+def run(
+    model: Model,
+    inputs: Inputs = None,
+    dims: Dims = None,
+    seed: Seed = 0,
+    bin_edges: Edges = "exact",
+    threads: Threads = 0,
+    repeat: Annotated[int, typer.Option(min=1, help="Timed runs after the first.")] = 5,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz|DIR", help="Save the outputs; a folder gets output_0.pb, ...")
+    ] = None,
+) -> None:
+    """Run a model on inputs from files, or on random ones of the declared types and shapes."""
+    parsed = read_model(model)
+    session = load(model, _options(threads), bin_edges=bin_edges)
+    arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
+    feeds = {name: to_ort_value(array) for name, array in arrays.items()}
+    types = {output.name: output.type for output in session.get_outputs()}
+    names = list(types)
+    if out is not None:
+        prepare_out(out, types)
+
+    seconds = []
+    for _ in range(1 + repeat):
+        start = time.perf_counter()
+        values = session.run_with_ort_values(names, feeds)
+        seconds.append(time.perf_counter() - start)
+    first, *others = seconds
+    outputs = dict(zip(names, map(from_ort_value, values), strict=True))
+
+    console = Console(highlight=False)
+    console.print(output_table(outputs))
+    console.print(f"{milliseconds(statistics.median(others))}, median of {repeat}; first run {milliseconds(first)}")
+    if out is not None:
+        for path in save_outputs(outputs, out):
+            console.print(f"wrote {path}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def inspect(
+    model: Model, as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False
+) -> None:
+    """List a model's operators that this package provides, and what ONNX Runtime alone says to them."""
+    facts = inspect_model(read_model(model))
+    if as_json:
+        typer.echo(json.dumps(asdict(facts), indent=2))
+        return
+    console = Console(highlight=False)
+    for node in facts.nodes:
+        console.print(node_lines(node, facts.onnxruntime))
+    console.print(verdict_line(facts), soft_wrap=True)
+
+
+@app.command()
+def compare(
+    model: Model,
+    inputs: Inputs = None,
+    dims: Dims = None,
+    seed: Seed = 0,
+    bin_edges: Edges = "exact",
+    threads: Threads = 0,
+) -> None:
+    """Compare ONNX Runtime's outputs with the reference evaluator's, exactly; exit code 1 if any differs.
+
+    There is no tolerance: our operators never round, but others in the model, such as Gemm, may differ in the last
+    digit.
+    """
+    parsed = read_model(model)
+    session = load(model, _options(threads), bin_edges=bin_edges)
+    arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
+    result = compare_runs(session, reference_evaluator(model, bin_edges=bin_edges), arrays)
+    console = Console(highlight=False)
+    console.print(comparison_table(result))
+    console.print(
+        f"ONNX Runtime {milliseconds(result.runtime_seconds)}, reference {milliseconds(result.reference_seconds)}"
+    )
+    if not result.equal:
+        raise typer.Exit(1)
+
+
+@app.command()
+def convert(
+    model: Model,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The .onnx file to write.")],
+    to: Annotated[Literal["portable"], typer.Option(help="What to: standard operators.")] = "portable",
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="OPERATOR", help="Replace this operator alone; may be given repeatedly.")
+    ] = None,
+) -> None:
+    """Replace our operators by standard ones, so that any runtime has what the model needs."""
+    parsed = read_model(model)
+    converted = to_portable(model, only=only)
+    write_model(converted, out, external_data=has_external_data(parsed))
+    replaced = len(list(operator_nodes(parsed))) - len(list(operator_nodes(converted)))
+    Console(highlight=False).print(
+        f"wrote {out}: {replaced} operator{'s' * (replaced != 1)} replaced", markup=False, soft_wrap=True
+    )
+
+
+@app.command()
+def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("demo.png")) -> None:
+    """Find look-alikes of a region in a photograph, and draw them."""
+    from onnx_maxpool.demo.search import demo as draw_demo
+
+    prepare_files(out)
+    draw_demo(out)
+
+
+app.command()(bench)
+app.command()(conformance)
+
+
+def _options(threads: int) -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4  # what it logs as an error it also raises, and that is printed once
+    return options

@@ -1,0 +1,244 @@
+"""Inputs for a model: from files, or drawn at random so that its operators accept them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import TensorProto, helper, numpy_helper
+
+from onnx_maxpool.errors import InputError, shape
+from onnx_maxpool.graph.inference import infer, outline, tensor_types
+from onnx_maxpool.graph.nodes import operator_nodes
+from onnx_maxpool.types import Array, element_type, type_name
+
+FLOATS = (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
+INTEGERS = (
+    *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
+    *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
+)
+ROI_OPERATORS = ("MaxRoiPool", "RoiPooling")
+LARGEST_DIM = 2**63 - 1
+LARGEST_INPUT = 2**60
+"""Random inputs have fewer cells than this: NumPy draws doubles, and counts their bytes in 63 bits."""
+SMALL = 10
+"""Random integers are smaller than this."""
+
+
+def model_inputs(
+    model: onnx.ModelProto, files: Sequence[str] = (), dims: Mapping[str, int] | None = None, seed: int = 0
+) -> dict[str, Array]:
+    """An array for every input of `model` that has no initializer, and for every other that `files` names.
+
+    Each of `files` is `NAME=FILE.npy`, `NAME=FILE.pb` (a TensorProto) or `FILE.npz` (arrays by input name). Inputs that
+    they leave out are random, of the declared type and shape. `dims` are the sizes of symbolic dimensions by name, and
+    of a dimension without a name by `INPUT.AXIS`; an array from a file settles the names in its own shape. One `seed`
+    gives the same values every time.
+
+    The `rois` of a MaxRoiPool or RoiPooling, if they are an input of the model, are rows that it accepts: a batch
+    number in range and a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9,
+    and those of an AdaptiveMaxPool's `output_size` from 1. Nothing is known of the ROIs of others, nor of those of
+    a model that `to_portable` made.
+
+    Raises InputError for whatever is missing or does not fit, and OSError for files that cannot be read.
+    """
+    declared = {value.name: value for value in model.graph.input}
+    given = read_files(files, declared)
+    initialized = {tensor.name for tensor in model.graph.initializer}
+    wanted = [value for name, value in declared.items() if name not in given and name not in initialized]
+    symbols = dict.fromkeys(symbol for value in wanted for symbol in _dims(value) if isinstance(symbol, str))
+    if unknown := [symbol for symbol in dims or {} if symbol not in symbols]:
+        raise InputError(f"--dim {unknown[0]}: no random input has that dimension, only {', '.join(symbols) or 'none'}")
+    shapes = _resolved_shapes(wanted, {**_dims_of_files(given, declared), **(dims or {})})
+    sizes = {**{name: array.shape for name, array in given.items()}, **shapes}
+    inferred = _inferred(model, sizes)
+    limits = _roi_limits(inferred, set(shapes))
+    counted = (found.node for found in operator_nodes(inferred) if found.node.op_type == "AdaptiveMaxPool")
+    counts = {name for node in counted for name in node.input[1:2]}
+    random = np.random.default_rng(seed)
+    for value in wanted:
+        data_type = value.type.tensor_type.elem_type
+        least = 1 if value.name in counts else 0
+        given[value.name] = _draw(random, value.name, data_type, shapes[value.name], least, limits.get(value.name))
+    return {name: given[name] for name in declared if name in given}
+
+
+def parse_dims(arguments: Iterable[str]) -> dict[str, int]:
+    """Sizes by dimension name, from `NAME=SIZE`. Raises InputError for anything else."""
+    dims = {}
+    for argument in arguments:
+        name, _, size = argument.rpartition("=")
+        if not name or not re.fullmatch("[0-9]{1,19}", size) or int(size) > LARGEST_DIM:
+            raise InputError(f"--dim {argument}: expected NAME=SIZE, the size an integer from 0 to {LARGEST_DIM}")
+        dims[name] = int(size)
+    return dims
+
+
+def read_files(arguments: Iterable[str], declared: Mapping[str, onnx.ValueInfoProto]) -> dict[str, Array]:
+    """Arrays by input name, of the declared element types. Raises InputError and OSError."""
+    arrays: dict[str, Array] = {}
+    for argument in arguments:
+        for name, array in _read(argument).items():
+            if name not in declared:
+                raise InputError(f"--input {argument}: the model has no input {name!r}, only {', '.join(declared)}")
+            if name in arrays:
+                raise InputError(f"--input {argument}: input {name!r} is given twice")
+            arrays[name] = _typed(array, declared[name], argument)
+    return arrays
+
+
+def _read(argument: str) -> dict[str, Array]:
+    name, equals, file = argument.partition("=")
+    path = Path(file if equals else argument)
+    try:
+        if path.suffix == ".npz" and not equals:
+            with np.load(path) as archive:
+                return dict(archive.items())
+        if path.suffix == ".npy" and equals:
+            with path.open("rb") as stream:
+                return {name: np.lib.format.read_array(stream, allow_pickle=False)}
+        if path.suffix == ".pb" and equals:
+            return {name: numpy_helper.to_array(onnx.load_tensor(path), str(path.parent))}
+    except (ValueError, TypeError, DecodeError) as error:
+        raise InputError(f"--input {argument}: {path} is not a readable {path.suffix} file: {error}") from None
+    raise InputError(f"--input {argument}: expected NAME=FILE.npy, NAME=FILE.pb or FILE.npz")
+
+
+def _typed(array: Array, value: onnx.ValueInfoProto, argument: str) -> Array:
+    """`array` if it has the declared element type. .npy files hold bfloat16 as two bytes of no type."""
+    if not value.type.HasField("tensor_type"):
+        raise InputError(f"--input {argument}: input {value.name!r} is not a tensor; only tensors can be given")
+    declared = value.type.tensor_type.elem_type
+    if declared == TensorProto.BFLOAT16 and array.dtype == np.dtype("V2"):
+        return array.view(ml_dtypes.bfloat16)
+    if declared != TensorProto.STRING and array.dtype != helper.tensor_dtype_to_np_dtype(declared):
+        raise InputError(
+            f"--input {argument}: input {value.name!r} is {element_type(array)}, expected {type_name(declared)}"
+        )
+    return array
+
+
+def _dims(value: onnx.ValueInfoProto) -> list[int | str]:
+    """An input's declared dimensions: sizes and symbols. Raises InputError where it declares none."""
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        raise InputError(f"input {value.name!r} has no declared shape: give it with --input")
+    return [
+        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or f"{value.name}.{axis}"
+        for axis, dim in enumerate(tensor.shape.dim)
+    ]
+
+
+def _dims_of_files(given: Mapping[str, Array], declared: Mapping[str, onnx.ValueInfoProto]) -> dict[str, int]:
+    sizes = {}
+    for name, array in given.items():
+        if declared[name].type.tensor_type.HasField("shape"):
+            pairs = zip(_dims(declared[name]), array.shape, strict=False)  # ONNX Runtime refuses another rank
+            sizes.update({symbol: size for symbol, size in pairs if isinstance(symbol, str)})
+    return sizes
+
+
+def _resolved_shapes(values: Iterable[onnx.ValueInfoProto], sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The inputs' shapes with every symbol replaced by its size.
+
+    Raises InputError that names all symbols that have none, and for a shape that no array has.
+    """
+    declared = {value.name: _dims(value) for value in values}
+    symbols = dict.fromkeys(dim for dims in declared.values() for dim in dims if isinstance(dim, str))
+    if missing := [f"--dim {symbol}=SIZE" for symbol in symbols if symbol not in sizes]:
+        raise InputError(f"symbolic dimensions have no size, give {' '.join(missing)}")
+    shapes = {
+        name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()
+    }
+    for name, dims in shapes.items():
+        if min(dims, default=0) < 0 or math.prod(max(dim, 1) for dim in dims) >= LARGEST_INPUT:
+            raise InputError(f"input {name!r} would have shape {shape(dims)}, expected fewer than 2^60 cells")
+    return shapes
+
+
+@dataclass(frozen=True)
+class RoiLimits:
+    """What random ROIs must keep to: the bounds of the smallest feature map that they are pooled from."""
+
+    batches: int
+    width: float
+    """The largest x, in the ROIs' own coordinates."""
+    height: float
+
+    def within(self, other: RoiLimits) -> RoiLimits:
+        """The stricter of two."""
+        batches = min(self.batches, other.batches)
+        return RoiLimits(batches, min(self.width, other.width), min(self.height, other.height))
+
+
+def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> onnx.ModelProto:
+    """The model's outline with the inputs' `shapes` and what follows from them.
+
+    Inlined, so an input that is handed on to a local function has the graph's name.
+    """
+    sized = outline(model)
+    for value in sized.graph.input:
+        if value.name in shapes:
+            tensor = value.type.tensor_type
+            tensor.CopyFrom(helper.make_tensor_type_proto(tensor.elem_type, shapes[value.name]).tensor_type)
+    return infer(sized)
+
+
+def _roi_limits(inferred: onnx.ModelProto, drawn: set[str]) -> dict[str, RoiLimits]:
+    """The limits of each input in `drawn` that is some operator's `rois`."""
+    types = dict(tensor_types(inferred.graph))
+    limits: dict[str, RoiLimits] = {}
+    for found in operator_nodes(inferred):
+        if found.node.op_type not in ROI_OPERATORS or len(found.node.input) < 2 or found.node.input[1] not in drawn:
+            continue
+        x, rois = found.node.input[:2]
+        dims = types[x].shape.dim if x in types else []
+        if len(dims) != 4 or not all(dims[axis].HasField("dim_value") for axis in (0, 2, 3)):
+            raise InputError(
+                f"input {rois!r} holds ROIs on {x!r}, whose shape is not known: give {rois!r} with --input"
+            )
+        scale = next((a.f for a in found.node.attribute if a.name == "spatial_scale"), 1.0)
+        batches, height, width = (dims[axis].dim_value for axis in (0, 2, 3))
+        limit = RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
+        limits[rois] = limit.within(limits.get(rois, limit))
+    return limits
+
+
+def _draw(
+    random: np.random.Generator,
+    name: str,
+    data_type: int,
+    shape: tuple[int, ...],
+    least: int,
+    limits: RoiLimits | None,
+) -> Array:
+    """`least` is the smallest integer."""
+    dtype = helper.tensor_dtype_to_np_dtype(data_type)
+    if limits is not None and shape[-1:] == (5,):
+        return _draw_rois(random, dtype, math.prod(shape[:-1]), limits).reshape(shape)
+    if data_type in FLOATS:
+        return random.standard_normal(shape).astype(dtype)
+    if data_type in INTEGERS:
+        return random.integers(least, SMALL, shape).astype(dtype)
+    if data_type == TensorProto.BOOL:
+        return random.integers(0, 2, shape).astype(dtype)
+    raise InputError(f"input {name!r} is {type_name(data_type)}, which has no random values: give it with --input")
+
+
+def _draw_rois(random: np.random.Generator, dtype: np.dtype[np.generic], count: int, limits: RoiLimits) -> Array:
+    """(count, 5) rows `[batch, x1, y1, x2, y2]` that `dtype` holds."""
+    finfo: Callable[[Any], Any] = ml_dtypes.finfo  # NumPy's does not know bfloat16
+    kind = finfo(dtype)
+    exact = 2 ** (int(kind.nmant) + 1)  # a larger batch number could round up, to one out of range
+    batches = random.integers(0, max(min(limits.batches, exact), 1), (count, 1))
+    largest = np.minimum([limits.width, limits.height], float(kind.max))
+    corners = np.sort(random.uniform(0, 1, (count, 2, 2)) * largest, axis=1)
+    return np.concatenate([batches, corners.reshape(count, 4)], axis=1).astype(dtype)

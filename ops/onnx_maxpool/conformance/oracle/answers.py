@@ -1,0 +1,58 @@
+"""The ways in which backends answer: for each open question, and each fault seen or feared, the named answers.
+
+The first way of each question is the rule's. A *way* is a choice for some of the questions: `{"rounding": "half to
+even"}`. `maximum` computes in every way; cases name the ways among which a backend's answer is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Way = Mapping[str, str]
+
+REFUSED = "refused"
+"""The way of a backend that raises an error rather than answer."""
+
+WAYS: dict[str, tuple[str, ...]] = {
+    # ROIs
+    "rounding": ("half away from zero", "half to even", "floor(x + 0.5)", "half toward zero", "floor", "truncation"),
+    "product": ("product in the type's precision", "product in double", "product in float32"),
+    "coordinates": ("coordinates as given", "coordinates cast to bfloat16", "coordinates cast to float16"),
+    "order": ("x before y", "y before x"),
+    "scale": ("scale applied", "scale ignored"),
+    "corners": ("corners inclusive", "end corner exclusive"),
+    "malformed": ("malformed ROI is one cell", "malformed ROI is empty", "malformed ROI is turned round", REFUSED),
+    "edges": ("exact integers", "float32 edges", "double edges", "accumulated float32 edges"),
+    "start": ("start rounded down", "start rounded up", "start rounded to nearest"),
+    "end": ("end rounded up", "end rounded down", "one cell too far"),
+    "clipping": ("bins clipped to the map", "ROIs clipped to the map before they are cut", "clipped one cell short"),
+    "empty": ("empty bin is 0", "empty bin is -inf", "empty bin is the lowest finite number"),
+    "batch": (REFUSED, "batch modulo N", "nearest batch", "zeros for a wrong batch"),
+    "nan batch": (REFUSED, "NaN batch is image 0"),
+    "fractional batch": ("batch truncated", "batch rounded", REFUSED),
+    "nan coordinate": (REFUSED, "NaN coordinate is 0", "NaN coordinate becomes the least int32"),
+    "scale of 0": (REFUSED, "scale of 0 computed with"),
+    "saturation": ("far coordinates saturate", REFUSED, "far coordinates wrap around 32 bits"),
+    # sliding windows
+    "padding": ("padding never wins", "padding is 0"),
+    "count": ("output size rounded down", "output size rounded up"),
+    "large padding": (REFUSED, "window of padding alone is the lowest", "window of padding alone is 0"),
+    # adaptive windows
+    "no cells": (REFUSED, "a window without cells is 0"),
+    # the maximum
+    "nan": ("NaN wins", "NaN ignored", "maximum restarts after a NaN", "NaN kept only if first"),
+    "minimum": ("-inf is a value", "maximum starts at the lowest finite number", "maximum starts at 0"),
+    "precision": ("values kept", "values through float32", "values through bfloat16", "values through double"),
+    "result": ("result of the input's type", "result is float32"),
+    # the index
+    "tie": ("first of equals", "last of equals"),
+    "nan index": ("first NaN", "last NaN"),
+    "zeros": ("+0 equals -0", "+0 above -0"),
+    "numbering": ("numbered as the rule says", "numbered per channel", "numbered in the whole input", "column-major"),
+}
+"""The questions, and the ways to answer each; the first is the rule's."""
+
+
+def rule_way(question: str) -> str:
+    """The rule's own answer to a question."""
+    return WAYS[question][0]

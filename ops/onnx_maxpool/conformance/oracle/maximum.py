@@ -1,0 +1,150 @@
+"""The operators by brute force, cell by cell, from the published texts: shares no code with the reference.
+
+A maximum is a loop over a list. Every open question (`answers.WAYS`) is a switch, so that this also computes what a
+backend with other answers would give. Slow, and meant for cases small enough to read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from onnx_maxpool.conformance.oracle.answers import Way
+from onnx_maxpool.conformance.oracle.windows import Chosen, Window, plan
+from onnx_maxpool.types import Array, Attributes
+
+
+def evaluate(
+    operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way | None = None, *, outputs: int = 1
+) -> tuple[Array, ...]:
+    """The outputs, in a way; the index is the second. Raises RefusedError."""
+    with np.errstate(over="ignore"):  # a cast to a narrower type may give infinity
+        return _evaluate(operator, inputs, attributes, way or {}, outputs)
+
+
+def _evaluate(
+    operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way, outputs: int
+) -> tuple[Array, ...]:
+    chosen = Chosen(way)
+    x = inputs[0]
+    parts = plan(operator, inputs, attributes, way)
+    cells = numbers(x, chosen)
+    if operator in ("MaxRoiPool", "RoiPooling"):
+        pooled = attributes["pooled_shape" if operator == "MaxRoiPool" else "pooled_size"]
+        y = np.zeros((len(parts), x.shape[1], *pooled), x.dtype)
+        for r, windows in enumerate(parts):
+            for window, c in itertools.product(windows, range(x.shape[1])):
+                y[(r, c, *window.output)] = maximum(cells, x, window.image, c, window, chosen)[0]
+        return (with_type(y, chosen),)
+    (windows,) = parts
+    dims = tuple(np.array([window.output for window in windows]).max(axis=0) + 1)
+    y = np.zeros((*x.shape[:2], *dims), x.dtype)
+    index = np.zeros(y.shape, np.dtype(index_type(operator, attributes)))
+    for n, c, window in itertools.product(range(x.shape[0]), range(x.shape[1]), windows):
+        value, at = maximum(cells, x, n, c, window, chosen)
+        y[(n, c, *window.output)] = held(value, x.dtype)
+        index[(n, c, *window.output)] = numbered(operator, x.shape, n, c, at, chosen)
+    return (with_type(y, chosen), index)[:outputs]
+
+
+def numbers(x: Array, chosen: Chosen) -> Mapping[tuple[int, ...], Any]:
+    """The cells as Python's numbers, which hold every type's values exactly."""
+    way = chosen("precision")
+    if way != "values kept":
+        kind = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "double": np.float64}[way.split()[-1]]
+        x = x.astype(kind)
+    plain = x if x.dtype.kind in "iu" else x.astype(np.float64)
+    return {at: plain[at].item() for at in np.ndindex(x.shape)}
+
+
+def maximum(
+    cells: Mapping[tuple[int, ...], Any], x: Array, image: int | None, channel: int, window: Window, chosen: Chosen
+) -> tuple[Any, tuple[int, ...]]:
+    """G2 to G5, M9: the maximum in a window of a channel, and the spatial position of its first cell."""
+    lowest = lowest_finite(x.dtype)
+    if image is None:
+        return 0, ()
+    candidates = [(cells[(image, channel, *at)], at) for at in itertools.product(*window.ranges)]
+    if window.reaches_out and chosen("padding") == "padding is 0":
+        candidates.insert(0, (0, (0,) * len(window.ranges)))
+    if not candidates:
+        floor = -math.inf if x.dtype.kind not in "iu" else lowest
+        if window.reaches_out and chosen("large padding") == "window of padding alone is the lowest":
+            return floor, (0,) * len(window.ranges)
+        empty = {"empty bin is 0": 0, "empty bin is -inf": floor, "empty bin is the lowest finite number": lowest}
+        return empty[chosen("empty")], (0,) * len(window.ranges)
+    best, place = largest(candidates, lowest, chosen)
+    if chosen("minimum") == "maximum starts at the lowest finite number":
+        best = best if math.isnan(best) else max(best, lowest)
+    if chosen("minimum") == "maximum starts at 0":
+        best = best if math.isnan(best) else max(best, 0)
+    return best, place
+
+
+def held(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A value as an integer type holds it, which a way may have rounded out of its range."""
+    if dtype.kind not in "iu":
+        return value
+    return min(max(int(value), int(np.iinfo(dtype).min)), int(np.iinfo(dtype).max))
+
+
+def lowest_finite(dtype: np.dtype[Any]) -> Any:
+    """The least number of a type that is not infinite."""
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min)
+    return float(ml_dtypes.finfo(dtype).min)  # type: ignore[no-untyped-call]
+
+
+def largest(
+    candidates: Sequence[tuple[Any, tuple[int, ...]]], lowest: Any, chosen: Chosen
+) -> tuple[Any, tuple[int, ...]]:
+    """The maximum of at least one cell, and where it lies."""
+    nans = [at for value, at in candidates if value != value]
+    way = chosen("nan")
+    if nans and way == "NaN wins":
+        return math.nan, nans[-1 if chosen("nan index") == "last NaN" else 0]
+    if nans and way == "NaN kept only if first" and nans[0] == candidates[0][1]:
+        return math.nan, nans[0]
+    if nans and way == "maximum restarts after a NaN":
+        last = max(i for i, (value, _) in enumerate(candidates) if value != value)
+        if last == len(candidates) - 1:
+            return math.nan, candidates[last][1]
+        candidates = candidates[last + 1 :]
+    kept = [(value, at) for value, at in candidates if value == value]
+    if not kept:
+        return lowest, candidates[0][1]
+    best = max(value for value, _ in kept)
+    places = [at for value, at in kept if value == best]
+    if best == 0 and chosen("zeros") == "+0 above -0":
+        positive = [at for value, at in kept if value == 0 and math.copysign(1, value) > 0]
+        places = positive or places
+    return best, places[-1 if chosen("tie") == "last of equals" else 0]
+
+
+def index_type(operator: str, attributes: Attributes) -> str:
+    """P5 and A3: NumPy's name of the index's type."""
+    spelling = attributes.get("index_element_type", "u32" if operator == "MaxPooling1" else "i64")
+    return ("uint" if spelling[0] == "u" else "int") + str(spelling[1:])
+
+
+def numbered(operator: str, shape: Sequence[int], image: int, channel: int, at: tuple[int, ...], chosen: Chosen) -> int:
+    """P5 and A3: the number of a cell."""
+    way = chosen("numbering")
+    dims = shape[2:]
+    if way == "column-major":
+        return sum(i * math.prod(dims[:axis]) for axis, i in enumerate(at))
+    in_channel = sum(i * math.prod(dims[axis + 1 :]) for axis, i in enumerate(at))
+    whole = operator == "MaxPooling1"
+    if way != "numbered as the rule says":
+        whole = way == "numbered in the whole input"
+    return in_channel + whole * (image * shape[1] + channel) * math.prod(dims)
+
+
+def with_type(y: Array, chosen: Chosen) -> Array:
+    """G6: the output's type."""
+    return y.astype(np.float32) if chosen("result") == "result is float32" else y

@@ -1,0 +1,222 @@
+"""Which cells each output cell covers, in every way: with fractions, from the published texts alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS, Way
+from onnx_maxpool.types import Array, Attributes
+
+FAR = 2**30
+LEAST_INT32 = -(2**31)
+
+
+class RefusedError(Exception):
+    """The way computed in answers with an error."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The cells that one output cell covers."""
+
+    output: tuple[int, ...]
+    """The output cell, from its third dimension on (ROI operators: from the first, without the channel)."""
+    image: int | None
+    """None where the ROI names no image and the way gives zeros."""
+    ranges: tuple[range, ...]
+    """Per spatial axis, as they lie in the map."""
+    reaches_out: bool = False
+    """Whether it also covers padding."""
+
+
+class Chosen:
+    """A way, completed: `chosen("rounding")` is its answer to a question."""
+
+    def __init__(self, way: Way) -> None:
+        self.way = way
+
+    def __call__(self, question: str) -> str:
+        """The answer."""
+        return self.way.get(question, WAYS[question][0])
+
+
+def roi_plan(x: Array, rois: Array, pooled: Sequence[int], scale: float, chosen: Chosen) -> Iterator[list[Window]]:
+    """The windows of each ROI; `rois` (R, 5)."""
+    if scale <= 0 and chosen("scale of 0") == REFUSED:
+        raise RefusedError("scale")
+    images, _, height, width = x.shape
+    for row in rois:
+        image = batch_number(float(row[0]), images, chosen)
+        x1, y1, x2, y2 = (roi_edge(value, rois.dtype, scale, chosen) for value in row[1:])
+        if chosen("order") == "y before x":
+            x1, y1, x2, y2 = y1, x1, y2, x2
+        axes = bins(y1, y2, pooled[0], height, chosen), bins(x1, x2, pooled[1], width, chosen)
+        yield [Window(at, image, ranges) for at, ranges in product_of(axes)]
+
+
+def batch_number(value: float, images: int, chosen: Chosen) -> int | None:
+    """M10: the image, None for one that is read as zeros. Raises RefusedError."""
+    if math.isnan(value):
+        if chosen("nan batch") == REFUSED:
+            raise RefusedError("batch")
+        value = 0.0
+    if value != math.trunc(value) and chosen("fractional batch") == REFUSED:
+        raise RefusedError("batch")
+    number = round(value) if chosen("fractional batch") == "batch rounded" else math.trunc(value)
+    if 0 <= number < images:
+        return number
+    way = chosen("batch")
+    if way == REFUSED:
+        raise RefusedError("batch")
+    return {"batch modulo N": number % images, "nearest batch": min(max(number, 0), images - 1)}.get(way)
+
+
+def roi_edge(value: Any, dtype: np.dtype[Any], scale: float, chosen: Chosen) -> int:
+    """M5 and M11: a coordinate in cells. Raises RefusedError."""
+    if chosen("coordinates") != "coordinates as given":
+        value = value.astype(np.float16 if chosen("coordinates").split()[-1] == "float16" else ml_dtypes.bfloat16)
+    number = float(value)
+    if math.isnan(number):
+        way = chosen("nan coordinate")
+        if way == REFUSED:
+            raise RefusedError("coordinate")
+        return 0 if way == "NaN coordinate is 0" else LEAST_INT32
+    in_double = dtype == np.float64
+    if chosen("product") != "product in the type's precision":
+        in_double = chosen("product") == "product in double"
+    kind = np.float64 if in_double else np.float32
+    factor = 1.0 if chosen("scale") == "scale ignored" else scale
+    with np.errstate(over="ignore"):
+        product = kind(number) * kind(np.float32(factor))
+    if abs(float(product)) >= FAR:
+        return far_edge(float(product), chosen)
+    return rounded(product, chosen("rounding"))
+
+
+def far_edge(product: float, chosen: Chosen) -> int:
+    """M11 for what lies beyond ±2^30. Raises RefusedError."""
+    way = chosen("saturation")
+    if way == REFUSED:
+        raise RefusedError("coordinate")
+    if way == "far coordinates wrap around 32 bits" and abs(product) >= 2**31:
+        return LEAST_INT32  # what x86 makes of a float beyond an int32
+    return FAR if product > 0 else -FAR
+
+
+def rounded(product: Any, rounding: str) -> int:
+    """A finite number as an integer."""
+    exact = Fraction(float(product))
+    half = Fraction(1, 2)
+    sign = -1 if exact < 0 else 1
+    return {
+        "half away from zero": lambda: sign * math.floor(abs(exact) + half),
+        "half to even": lambda: round(exact),
+        "floor(x + 0.5)": lambda: math.floor(float(product + type(product)(0.5))),
+        "half toward zero": lambda: sign * math.ceil(abs(exact) - half),
+        "floor": lambda: math.floor(exact),
+        "truncation": lambda: math.trunc(exact),
+    }[rounding]()
+
+
+def bins(first: int, last: int, count: int, size: int, chosen: Chosen) -> list[range]:
+    """M6 to M8: the bins along one axis, clipped to the map."""
+    if last < first:
+        if chosen("malformed") == REFUSED:
+            raise RefusedError("malformed")
+        if chosen("malformed") == "malformed ROI is turned round":
+            first, last = last, first
+    if chosen("clipping") == "ROIs clipped to the map before they are cut":
+        first, last = max(first, 0), min(last, size - 1)
+    extent = last - first + (chosen("corners") == "corners inclusive")
+    if LEAST_INT32 in (first, last):  # the ways that lead here compute in 32 bits
+        extent = (extent - LEAST_INT32) % 2**32 + LEAST_INT32
+    if chosen("malformed") == "malformed ROI is empty" and extent <= 0:
+        return [range(0)] * count
+    extent = max(extent, 1)
+    limit = size - (chosen("clipping") == "clipped one cell short")
+    return [range(max(first + start, 0), min(first + end, limit)) for start, end in even_cuts(extent, count, chosen)]
+
+
+def even_cuts(extent: int, count: int, chosen: Chosen) -> list[tuple[int, int]]:
+    """M7 and A2: where the windows that share out `extent` cells start and end."""
+    edges: list[tuple[Any, Any]]
+    way = chosen("edges")
+    if way == "exact integers":
+        edges = [(Fraction(p * extent, count), Fraction((p + 1) * extent, count)) for p in range(count)]
+    elif way == "accumulated float32 edges":
+        edges, at = [], np.float32(0)
+        for _ in range(count):
+            edges.append((at, at + np.float32(extent) / np.float32(count)))
+            at = edges[-1][1]
+    else:
+        kind: Any = np.float32 if way == "float32 edges" else np.float64
+        edges = [
+            (kind(p) * (kind(extent) / kind(count)), kind(p + 1) * (kind(extent) / kind(count))) for p in range(count)
+        ]
+    start = {
+        "start rounded down": math.floor,
+        "start rounded up": math.ceil,
+        "start rounded to nearest": lambda edge: math.floor(edge + Fraction(1, 2)),
+    }[chosen("start")]
+    end = {
+        "end rounded up": math.ceil,
+        "end rounded down": lambda edge: math.floor(edge),
+        "one cell too far": lambda edge: math.ceil(edge) + 1,
+    }[chosen("end")]
+    return [(int(start(a)), int(end(b))) for a, b in edges]
+
+
+def plan(operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way | None = None) -> list[list[Window]]:
+    """The windows of all output cells: for ROI operators a list per ROI, for the others one list.
+
+    Raises RefusedError.
+    """
+    chosen = Chosen(way or {})
+    x = inputs[0]
+    if operator in ("MaxRoiPool", "RoiPooling"):
+        pooled = attributes["pooled_shape" if operator == "MaxRoiPool" else "pooled_size"]
+        scale = float(np.float32(attributes.get("spatial_scale", 1.0)))
+        return list(roi_plan(x, inputs[1].reshape(-1, 5), pooled, scale, chosen))
+    if operator == "MaxPooling1":
+        return [sliding_plan(x.shape[2:], attributes, chosen)]
+    if 0 in x.shape[2:] and chosen("no cells") == REFUSED:
+        raise RefusedError("cells")
+    axes = [
+        [range(start, min(end, size)) for start, end in even_cuts(size, int(count), chosen)]
+        for size, count in zip(x.shape[2:], inputs[1], strict=True)
+    ]
+    return [[Window(at, None, ranges) for at, ranges in product_of(axes)]]
+
+
+def sliding_plan(dims: Sequence[int], attributes: Attributes, chosen: Chosen) -> list[Window]:
+    """P3 and P4."""
+    ones, zeros = [1] * len(dims), [0] * len(dims)
+    padding = attributes.get("start_padding", zeros), attributes.get("end_padding", zeros)
+    windows, strides = attributes["window_size"], attributes.get("strides", ones)
+    too_large = any(p >= size for side in padding for p, size in zip(side, windows, strict=True))
+    if too_large and chosen("large padding") == REFUSED:
+        raise RefusedError("padding")
+    axes = []
+    for size, window, stride, before, after in zip(dims, windows, strides, *padding, strict=True):
+        free = Fraction(size + before + after - window, stride)
+        count = 1 + (math.floor if chosen("count") == "output size rounded down" else math.ceil)(free)
+        starts = [i * stride - before for i in range(count)]
+        axes.append([(range(max(s, 0), min(s + window, size)), s < 0 or s + window > size) for s in starts])
+    return [
+        Window(at, None, tuple(part[0] for part in parts), any(part[1] for part in parts))
+        for at, parts in product_of(axes)
+    ]
+
+
+def product_of(axes: Sequence[Sequence[Any]]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
+    """Each position in a grid, in row-major order, with the axes' entries there."""
+    for numbered in itertools.product(*(enumerate(axis) for axis in axes)):
+        yield tuple(i for i, _ in numbered), tuple(entry for _, entry in numbered)

@@ -1,0 +1,60 @@
+"""Run cases on backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import onnx
+
+from onnx_maxpool.conformance.case import Case
+from onnx_maxpool.conformance.run.attempt import Attempt
+from onnx_maxpool.conformance.run.judge import Outcome, Result, judge
+from onnx_maxpool.conformance.run.worker import Worker
+from onnx_maxpool.types import Array
+
+Attempts = Callable[[onnx.ModelProto, Mapping[str, Array]], Attempt]
+
+
+@dataclass(frozen=True)
+class BackendRun:
+    """All results of one backend."""
+
+    backend: str
+    description: Mapping[str, str]
+    """What ran: version, provider, precision and the like, as far as the backend says."""
+    results: tuple[Result, ...]
+
+    @property
+    def conforms(self) -> bool:
+        """Whether every required case passed, of which there must be at least one."""
+        required = [result for result in self.results if result.case.required]
+        return bool(required) and all(result.outcome is Outcome.PASS for result in required)
+
+
+def run_cases(attempts: Attempts, cases: Iterable[Case]) -> Iterable[Result]:
+    """The results of cases, one after the other. A control runs once, however many cases share it."""
+    controls: dict[int, Attempt] = {}
+    for case in cases:
+        control = case.control
+        if control is not None and id(control) not in controls:
+            controls[id(control)] = attempts(control.model(), control.inputs)
+        done = attempts(case.model(), case.inputs)
+        yield judge(case, done, None if control is None else controls[id(control)])
+
+
+def run_backend(
+    name: str, cases: Iterable[Case], *, time_limit: float = 60.0, progress: Callable[[Result], None] | None = None
+) -> BackendRun:
+    """Run cases on a backend in a process of its own: `name` is of `BACKENDS` or `module:Class`.
+
+    `time_limit` is in seconds for a case. Raises BackendError where the backend cannot be imported.
+    """
+    results = []
+    with Worker(name, time_limit) as worker:
+        for result in run_cases(worker.attempt, cases):
+            results.append(result)
+            if progress is not None:
+                progress(result)
+        description = worker.description
+    return BackendRun(name, description, tuple(results))

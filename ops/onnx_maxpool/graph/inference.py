@@ -1,0 +1,84 @@
+"""The types and shapes of a model's values, as far as ONNX infers them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+from onnx import helper, inliner, shape_inference
+
+from onnx_maxpool.graph.nodes import canonical_domain
+from onnx_maxpool.operators.schemas import register_schemas
+
+LARGEST_KEPT = 1024
+"""Initializers of more bytes than this are left out of the copy that types are inferred on."""
+
+
+def outline(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy without the data of large initializers, which become typed inputs: small whatever the model's size."""
+    copy = onnx.ModelProto()
+    copy.ir_version = max(model.ir_version, 4)
+    copy.opset_import.extend(model.opset_import)
+    copy.functions.extend(model.functions)
+    graph = copy.graph
+    graph.name = model.graph.name
+    graph.node.extend(model.graph.node)
+    graph.output.extend(model.graph.output)
+    graph.value_info.extend(model.graph.value_info)
+    graph.input.extend(model.graph.input)
+    inputs = {value.name for value in graph.input}
+    for tensor in model.graph.initializer:
+        if tensor.ByteSize() <= LARGEST_KEPT and not tensor.external_data:
+            graph.initializer.append(tensor)
+        elif tensor.name not in inputs:
+            graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    return copy
+
+
+def import_domains_of_functions(model: onnx.ModelProto) -> None:
+    """Import what only local functions import, as ONNX allows: where one is inlined, its nodes are the model's."""
+    known = {canonical_domain(entry.domain) for entry in model.opset_import}
+    newest: dict[str, int] = {}
+    for function in model.functions:
+        for entry in function.opset_import:
+            newest[entry.domain] = max(entry.version, newest.get(entry.domain, 0))
+    for domain, version in newest.items():
+        if canonical_domain(domain) not in known:
+            model.opset_import.append(helper.make_opsetid(domain, version))
+
+
+def infer(model: onnx.ModelProto) -> onnx.ModelProto:
+    """An outline with its local functions inlined, and with the types and shapes that ONNX infers.
+
+    What the inliner refuses is not inlined: what is wrong with it is for a runtime to say.
+    """
+    if not model.functions:
+        return infer_types(model)
+    register_schemas()
+    import_domains_of_functions(model)
+    try:
+        return infer_types(inliner.inline_local_functions(model, convert_version=False))
+    except (RuntimeError, ValueError):
+        return infer_types(model)
+
+
+def infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with the types and shapes that ONNX infers; as it is where inference refuses it."""
+    register_schemas()
+    try:
+        return shape_inference.infer_shapes(model)
+    except (shape_inference.InferenceError, RuntimeError, ValueError):
+        return model
+
+
+def tensor_types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto.Tensor]]:
+    """Names and types of the tensors in a graph and in its subgraphs, as far as the element types are known."""
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        if value.type.tensor_type.elem_type:
+            yield value.name, value.type.tensor_type
+    for tensor in graph.initializer:
+        yield tensor.name, helper.make_tensor_type_proto(tensor.data_type, tensor.dims).tensor_type
+    for node in graph.node:
+        for attribute in node.attribute:
+            for subgraph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                yield from tensor_types(subgraph)

@@ -1,0 +1,94 @@
+"""A model's local functions: which of them hold our operators, and their bodies in the place of their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import onnx
+from onnx import inliner
+
+from onnx_maxpool.errors import ModelError, OperatorError
+from onnx_maxpool.graph.inference import import_domains_of_functions, infer_types, outline
+from onnx_maxpool.graph.nodes import every_node, operator_nodes
+from onnx_maxpool.operators.registry import newest_versions, versions_of
+
+
+def inline_functions(model: onnx.ModelProto, operators: Collection[str]) -> None:
+    """Put the bodies of the local functions that hold one of our `operators`, by name, in the place of their calls.
+
+    And those of functions that call such ones. Where a function imports another opset of ai.onnx than the model, ONNX
+    converts it; all other functions stay. Raises ModelError where ONNX's inliner fails, and OperatorError for a
+    function that it leaves.
+    """
+    holding = _holding(model.functions, operators)
+    if not holding:
+        return
+    import_domains_of_functions(model)
+    _raise_our_opsets([model, *holding])
+    for function in reversed(holding):  # callers first: then the calls in their bodies stand in the graph
+        _inline(model, function)
+    called = {(function.domain, function.name) for function in holding}
+    kept = [function for function in model.functions if (function.domain, function.name) not in called]
+    model.ClearField("functions")
+    model.functions.extend(kept)
+    for found in operator_nodes(model):
+        if found.place.startswith("function") and found.node.op_type in operators:
+            raise OperatorError(f"{found.label}: expected a function that ONNX's inliner can inline")
+
+
+def _holding(functions: Iterable[onnx.FunctionProto], operators: Collection[str]) -> list[onnx.FunctionProto]:
+    """Those that hold one of our operators or call one that does, callees first."""
+    holding: dict[tuple[str, str], onnx.FunctionProto] = {}
+    for function in callees_first(functions):
+        for node in every_node(function.node):
+            is_ours = node.op_type in operators and bool(versions_of(node.domain, node.op_type))
+            if is_ours or (node.domain, node.op_type) in holding:
+                holding[function.domain, function.name] = function
+    return list(holding.values())
+
+
+def _raise_our_opsets(parts: Iterable[onnx.ModelProto | onnx.FunctionProto]) -> None:
+    """To the newest that any part imports. ONNX converts none of them; our newer versions have more types, and that
+    is all.
+    """
+    imports = [entry for part in parts for entry in part.opset_import]
+    for domain in {row.domain for row in newest_versions() if row.domain}:
+        ours = [entry for entry in imports if entry.domain == domain]
+        for entry in ours:
+            entry.version = max(e.version for e in ours)
+
+
+def _inline(model: onnx.ModelProto, function: onnx.FunctionProto) -> None:
+    """One function. To convert it, ONNX must know the types of its calls' inputs, which other functions may give."""
+    part = infer_types(outline(model))
+    part.ClearField("functions")
+    part.functions.append(function)
+    try:
+        inlined = inliner.inline_local_functions(part, convert_version=True)
+    except RuntimeError as error:  # of a call that does not fit, and of nodes that cannot be converted
+        raise ModelError(
+            f"the model's function {function.domain}::{function.name} cannot be inlined: {error}"
+        ) from None
+    # The outline has no large initializers, and what the inliner does to graphs does not concern them.
+    model.graph.ClearField("node")
+    model.graph.node.extend(inlined.graph.node)
+    model.ClearField("opset_import")
+    model.opset_import.extend(inlined.opset_import)
+
+
+def callees_first(functions: Iterable[onnx.FunctionProto]) -> list[onnx.FunctionProto]:
+    """The functions in an order in which each stands behind those that it calls; ONNX allows no recursion."""
+    by_name = {(function.domain, function.name): function for function in functions}
+    ordered: dict[tuple[str, str], onnx.FunctionProto] = {}
+
+    def add(key: tuple[str, str]) -> None:
+        if key not in by_name or key in ordered:
+            return
+        function = by_name.pop(key)
+        for node in every_node(function.node):
+            add((node.domain, node.op_type))
+        ordered[key] = function
+
+    for key in list(by_name):
+        add(key)
+    return list(ordered.values())

@@ -1,0 +1,155 @@
+"""One row per operator version: the facts from which everything else is made.
+
+The rows drive the schemas, the reference, the native library's table, the docs' tables and the tests' parameters.
+This module imports the standard library alone, because the native build runs it: `python registry.py` prints the
+C++ table.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FLOATS = ("float16", "float", "double")
+DML_2_0 = ("float16", "float")  # by the feature level that brought them
+DML_3_0 = (*DML_2_0, "int8", "uint8")
+DML_5_0 = (*DML_3_0, "int16", "int32", "int64", "uint16", "uint32", "uint64")
+
+
+@dataclass(frozen=True)
+class OperatorVersion:
+    """One version of one operator."""
+
+    domain: str
+    """As in a model's opset imports: `""` is ai.onnx."""
+    name: str
+    since_version: int
+    types: Mapping[str, tuple[str, ...]]
+    """The element types that each type variable of the inputs may take, by ONNX's names."""
+    rules: str
+    """The letter of its rules in `onnx_maxpool.operators.rules`."""
+    elsewhere: str
+    """Who else runs it, for the docs."""
+    index_types: tuple[str, ...] = ()
+    """The element types that the optional second output, the index, may take: the default first. None without one.
+
+    Where there are several, the attribute `index_element_type` chooses, by the names of `INDEX_SPELLINGS`.
+    """
+
+    @property
+    def title(self) -> str:
+        """`MaxRoiPool-22`, as messages name it."""
+        return f"{self.name}-{self.since_version}"
+
+
+INDEX_SPELLINGS = {"int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64"}
+"""Index types as the attribute `index_element_type` spells them."""
+
+DIRECTML_ALONE = "DirectML, as a compiled graph's operator; no ONNX runtime"
+
+OPERATORS = (
+    OperatorVersion(
+        domain="",
+        name="MaxRoiPool",
+        since_version=1,
+        types={"T": FLOATS},
+        rules="M",
+        elsewhere="ONNX Runtime: float, float16 through casts; OpenVINO: computed at float32 or less",
+    ),
+    OperatorVersion(
+        domain="",
+        name="MaxRoiPool",
+        since_version=22,
+        types={"T": (*FLOATS, "bfloat16")},
+        rules="M",
+        elsewhere="OpenVINO: all but bfloat16, computed at float32 or less",
+    ),
+    OperatorVersion(
+        domain="directml",
+        name="RoiPooling",
+        since_version=1,
+        types={"T": DML_2_0},
+        rules="D",
+        elsewhere=DIRECTML_ALONE,
+    ),
+    OperatorVersion(
+        domain="directml",
+        name="MaxPooling1",
+        since_version=2,
+        types={"T": DML_2_0},
+        rules="P",
+        elsewhere=DIRECTML_ALONE,
+        index_types=("uint32",),
+    ),
+    OperatorVersion(
+        domain="directml",
+        name="MaxPooling1",
+        since_version=3,
+        types={"T": DML_3_0},
+        rules="P",
+        elsewhere=DIRECTML_ALONE,
+        index_types=("uint32",),
+    ),
+    OperatorVersion(
+        domain="directml",
+        name="MaxPooling1",
+        since_version=5,
+        types={"T": DML_5_0},
+        rules="P",
+        elsewhere=DIRECTML_ALONE,
+        index_types=("uint32", "uint64"),
+    ),
+    OperatorVersion(
+        domain="org.openvinotoolkit",
+        name="AdaptiveMaxPool",
+        since_version=8,
+        types={"T": (*FLOATS, "bfloat16"), "TShape": ("int32", "int64")},
+        rules="A",
+        elsewhere="OpenVINO: computed at float32 or less, indices i32 alone",
+        index_types=("int64", "int32"),
+    ),
+)
+
+
+def versions_of(domain: str, name: str) -> list[OperatorVersion]:
+    """The versions of an operator, oldest first; none if it is not one of ours."""
+    domain = "" if domain == "ai.onnx" else domain
+    return [row for row in OPERATORS if (row.domain, row.name) == (domain, name)]
+
+
+def resolve(domain: str, name: str, opset: int) -> OperatorVersion | None:
+    """The version that an opset import selects: the newest that is not newer than `opset`."""
+    return max(
+        (row for row in versions_of(domain, name) if row.since_version <= opset),
+        key=lambda row: row.since_version,
+        default=None,
+    )
+
+
+def newest_versions() -> list[OperatorVersion]:
+    """The newest version of every operator."""
+    return [row for row in OPERATORS if row is versions_of(row.domain, row.name)[-1]]
+
+
+def snake_case(name: str) -> str:
+    """`MaxRoiPool` as `max_roi_pool`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def native_table() -> str:
+    """The C++ table: for each operator a line per combination of types that any version allows."""
+    lines = []
+    for newest in newest_versions():
+        versions = versions_of(newest.domain, newest.name)
+        variables = [dict.fromkeys(t for row in versions for t in row.types[variable]) for variable in newest.types]
+        for types in itertools.product(*variables):
+            arguments = ", ".join(f"ElementType::{name}_" for name in types)
+            lines.append(f'OPERATOR("{newest.domain}", {newest.name}, {versions[0].since_version}, {arguments})')
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(native_table())

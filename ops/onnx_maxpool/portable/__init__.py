@@ -1,5 +1,0 @@
-"""Our operators in standard ones: `conversion` puts the functions of `functions` in place of nodes, by `inlining`."""
-
-from onnx_maxpool.portable.conversion import to_portable
-
-__all__ = ["to_portable"]

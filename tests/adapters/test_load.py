@@ -1,0 +1,356 @@
+"""Many sessions, many threads, forked and spawned processes, and an interpreter that ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+from builders import MODELS
+from support.child import run_python
+from support.roi_cases import Array, assert_same, model, random_case, reference
+
+import onnx_maxpool
+
+THREADS = 16
+PROTO = model(pooled_shape=(7, 7), spatial_scale=0.5)
+X, ROIS = random_case(np.random.default_rng(0), np.dtype(np.float32), (2, 40, 24, 28), 30, 0.5)
+FEEDS = {"X": X, "rois": ROIS}
+EXPECTED = reference(PROTO, X, ROIS)
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on Windows")
+fork_is_meant = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+
+def session(**options: Any) -> ort.InferenceSession:
+    return onnx_maxpool.load(PROTO, one_thread(), **options)
+
+
+def one_thread() -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    return options
+
+
+def run(of: ort.InferenceSession) -> Array:
+    output: Array = of.run(None, FEEDS)[0]
+    return output
+
+
+def at_once(*works: Callable[[], object]) -> None:
+    """Each in a thread of its own, all begun together. Raises what any of them raises."""
+    start = threading.Barrier(len(works))
+
+    def begin(work: Callable[[], object]) -> None:
+        start.wait()
+        work()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        for done in [pool.submit(begin, work) for work in works]:
+            done.result()
+
+
+def python(script: str, *arguments: str, seconds: float = 300) -> subprocess.CompletedProcess[str]:
+    """A script in an interpreter of its own."""
+    return run_python("-c", script, *arguments, seconds=seconds)
+
+
+@pytest.mark.parametrize("implementation", ["native", "python"])
+def test_many_threads_on_one_session(implementation: Any) -> None:
+    """Each with inputs of its own, of its own shapes."""
+    shared = onnx_maxpool.load(PROTO, implementation=implementation)
+
+    def work(number: int) -> None:
+        x, rois = random_case(np.random.default_rng(number), np.dtype(np.float32), (1, number + 1, 20, 22), 9, 0.5)
+        expected = reference(PROTO, x, rois)
+        for _ in range(20):
+            assert_same(shared.run(None, {"X": x, "rois": rois})[0], expected)
+
+    at_once(*(partial(work, number) for number in range(THREADS)))
+
+
+@pytest.mark.parametrize("implementation", ["native", "python"])
+def test_many_sessions_at_once(implementation: Any) -> None:
+    """Made, run and let go by many threads, each with session options of its own."""
+
+    def work() -> None:
+        for _ in range(5):
+            assert_same(run(session(implementation=implementation)), EXPECTED)
+
+    at_once(*[work] * THREADS)
+
+
+def test_threads_that_run_while_others_make_sessions() -> None:
+    """Of all kinds: native and Python, and the functions with more settings than are kept."""
+    native, in_python = session(), session(implementation="python")
+    sides = range(1, onnx_maxpool.adapters.sessions.CACHE_SIZE + 9)
+    pooled = {side: reference(model(pooled_shape=(side, 1)), X[:, :2], ROIS) for side in sides}
+
+    def running(of: ort.InferenceSession) -> None:
+        for _ in range(20):
+            assert_same(run(of), EXPECTED)
+
+    def making(implementation: Any) -> None:
+        for _ in range(5):
+            assert_same(run(session(implementation=implementation)), EXPECTED)
+
+    def calling() -> None:
+        for side in sides:
+            assert_same(onnx_maxpool.max_roi_pool(X[:, :2], ROIS, (side, 1)), pooled[side])
+
+    runs = [partial(running, each) for each in (native, in_python)]
+    makes = [partial(making, implementation) for implementation in ("native", "python")]
+    at_once(*([*runs, *makes, calling] * 4)[:THREADS])
+
+
+def test_two_session_options_at_once() -> None:
+    """Of one library: one session cuts bins exactly, the other in float32 (M12); 57 cells in 7 bins show it."""
+    proto = model(pooled_shape=(1, 7))
+    feeds = {"X": np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60), "rois": np.array([[0, 0, 0, 56, 0]], "f")}
+    edges: tuple[Any, Any] = ("exact", "float32")
+    expected = [reference(proto, *feeds.values(), bin_edges=each) for each in edges]
+    sessions = [onnx_maxpool.load(proto, ort.SessionOptions(), bin_edges=each) for each in edges]
+    assert (expected[0] != expected[1]).any()
+    for _ in range(3):
+        for each, y in zip(sessions, expected, strict=True):
+            assert_same(each.run(None, feeds)[0], y)
+
+
+MEMORY = """
+import ctypes, gc, sys
+import onnxruntime as ort
+from onnx import TensorProto, helper
+from support.roi_cases import model, np, random_case
+import onnx_maxpool
+
+def resident():
+    gc.collect()
+    if hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+x, rois = random_case(np.random.default_rng(0), np.dtype(np.float32), (1, 8, 20, 20), 20, 0.5, special=False)
+proto = model(opset=11, pooled_shape=(3, 3), spatial_scale=0.5)
+
+def without_indices():
+    nodes = []
+    for i in range(0, 200, 2):
+        nodes.append(helper.make_node("MaxPooling1", [f"{i}"], [f"{i + 1}"], domain="directml", window_size=[1, 1]))
+        nodes.append(
+            helper.make_node("AdaptiveMaxPool", [f"{i + 1}", "size"], [f"{i + 2}"], domain="org.openvinotoolkit")
+        )
+    graph = helper.make_graph(
+        nodes,
+        "two_hundred_nodes",
+        [helper.make_tensor_value_info("0", TensorProto.FLOAT, [1, 1, 2, 2])],
+        [helper.make_tensor_value_info("200", TensorProto.FLOAT, None)],
+        [helper.make_tensor("size", TensorProto.INT64, [2], [2, 2])],
+    )
+    opsets = [helper.make_opsetid(*domain) for domain in (("", 22), ("directml", 5), ("org.openvinotoolkit", 8))]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+pools = without_indices()
+
+def one(kind):
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 2
+    if kind == "without indices":
+        onnx_maxpool.load(pools, options, check=False).run(None, {"0": x[:, :1, :2, :2]})
+        return
+    if kind == "stock":
+        session = ort.InferenceSession(proto.SerializeToString(), options, ["CPUExecutionProvider"])
+    else:
+        session = onnx_maxpool.load(proto, options, implementation=kind)
+    session.run(None, {"X": x, "rois": rois})
+
+for _ in range(100):
+    one(sys.argv[1])
+before = resident()
+for _ in range(int(sys.argv[2])):
+    one(sys.argv[1])
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the resident memory is read from Linux's /proc")
+@pytest.mark.parametrize(
+    ("kind", "sessions", "bytes_each"),
+    [("native", 1000, 2000), ("without indices", 60, 12_000), ("stock", 1000, 2000), ("python", 150, 15_000)],
+)
+def test_sessions_leave_no_memory_behind(kind: str, sessions: int, bytes_each: int) -> None:
+    """`stock` is the control: ONNX Runtime alone. onnxruntime-extensions by itself leaves 2 to 5 KB.
+
+    An output that is left out, which inference cannot tell, must not cost a node some 100 bytes that nobody frees.
+    """
+    done = python(MEMORY, kind, str(sessions))
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < sessions * bytes_each
+
+
+def max_roi_pool_in_child(_: int) -> Array:
+    return onnx_maxpool.max_roi_pool(X, ROIS, (7, 7), 0.5)
+
+
+def own_session_in_child(_: int) -> Array:
+    return run(session())
+
+
+def python_ops_in_child(_: int) -> Array:
+    return run(session(implementation="python"))
+
+
+INHERITED: dict[str, ort.InferenceSession] = {}
+
+
+def inherited_session_in_child(_: int) -> Array:
+    return run(INHERITED["one"])
+
+
+IN_CHILD = [max_roi_pool_in_child, own_session_in_child, python_ops_in_child]
+
+
+@needs_fork
+@fork_is_meant
+@pytest.mark.parametrize("work", [*IN_CHILD, inherited_session_in_child], ids=lambda work: work.__name__)
+def test_forked_workers(work: Callable[[int], Array]) -> None:
+    """As multiprocessing forks them, from a process that has run sessions.
+
+    A session from before the fork has lost its threads; one with a single thread, the caller's, needs no other.
+    """
+    INHERITED["one"] = session()
+    max_roi_pool_in_child(0)
+    assert_same(run(INHERITED["one"]), EXPECTED)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        for y in pool.map_async(work, range(6)).get(timeout=300):
+            assert_same(y, EXPECTED)
+    assert_same(run(INHERITED["one"]), EXPECTED)
+
+
+SPAWNED = """
+import multiprocessing
+from adapters import test_load
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        for work in test_load.IN_CHILD:
+            for y in pool.map_async(work, range(2)).get(timeout=300):
+                test_load.assert_same(y, test_load.EXPECTED)
+    print("equal")
+"""
+
+
+def test_spawned_workers(tmp_path: Path) -> None:
+    script = tmp_path / "spawned.py"
+    script.write_text(SPAWNED)
+    done = run_python(script, seconds=400)
+    assert (done.returncode, done.stdout) == (0, "equal\n"), done.stderr
+
+
+def test_sessions_outlive_their_options_and_their_model() -> None:
+    """All of a thread's own, which has ended too."""
+    kept: list[ort.InferenceSession] = []
+
+    def work() -> None:
+        options = ort.SessionOptions()
+        kept.append(onnx_maxpool.load(model(pooled_shape=(7, 7), spatial_scale=0.5), options))
+
+    at_once(*[work] * 4)
+    for each in kept:
+        assert_same(run(each), EXPECTED)
+
+
+ENDING = """
+import sys, threading
+import numpy as np, onnxruntime as ort
+from adapters import test_load
+
+class Cycle:
+    pass
+
+sessions = [test_load.session(implementation=kind) for kind in ("native", "python")]
+test_load.max_roi_pool_in_child(0)
+cycle = Cycle()
+cycle.itself, cycle.session = cycle, test_load.session()
+local = threading.local()
+local.session = test_load.session()
+
+def work(session):
+    for _ in range(30):
+        test_load.assert_same(test_load.run(session), test_load.EXPECTED)
+    print("equal", flush=True)
+
+for session in sessions:
+    threading.Thread(target=work, args=(session,)).start()
+sys.exit(7)
+"""
+
+
+def test_an_interpreter_ends_while_threads_run_and_sessions_live() -> None:
+    """It waits for threads; sessions in globals, cycles and caches are let go, or are not, without harm."""
+    done = python(ENDING)
+    assert (done.returncode, done.stdout) == (7, "equal\n" * 2), done.stderr
+
+
+IN_ONE_RUN = """
+import sys, threading, time
+import numpy as np
+import onnx_maxpool
+from adapters import test_load
+from support import pool_cases
+
+x = np.zeros((1, 480, 64, 64, 64), np.float32)
+proto = pool_cases.model("MaxPooling1", 5, {"X": x}, with_index=True, window_size=(21, 21, 21))
+session = onnx_maxpool.load(proto, test_load.one_thread())
+thread = threading.Thread(target=session.run, args=(None, {"X": x}), daemon=True)
+before = time.process_time()
+thread.start()
+while thread.is_alive() and time.process_time() < before + 0.5:
+    time.sleep(0.01)
+print("leaving", thread.is_alive(), flush=True)
+sys.exit(7)
+"""
+
+
+def test_an_interpreter_ends_while_a_daemon_thread_is_in_our_kernel() -> None:
+    """What the library keeps for the process is not taken from under it.
+
+    The kernel takes ten seconds, alone. The process leaves once it has spent half a second, which nothing else in the
+    run does; what the kernel has not come to, no memory is held for.
+
+    A daemon thread that comes back from a run while the interpreter ends is another matter: ONNX Runtime's interface
+    then ends the process by an abort, with our library or without.
+    """
+    for _ in range(2):
+        done = python(IN_ONE_RUN)
+        assert (done.returncode, done.stdout) == (7, "leaving True\n"), done.stderr
+
+
+def test_a_session_in_every_thread_of_a_program_that_ends_without_ceremony() -> None:
+    done = python(
+        "import os\nfrom adapters import test_load\ntest_load.at_once(*[test_load.session] * 16)\nos._exit(3)"
+    )
+    assert done.returncode == 3, done.stderr
+
+
+@pytest.mark.parametrize("name", ["roi_in_loop", "roi_in_if", "roi_in_function"])
+def test_many_threads_in_subgraphs(name: str) -> None:
+    proto, feeds = MODELS[name].builder(), MODELS[name].inputs()
+    shared = onnx_maxpool.load(proto)
+    expected = shared.run(None, dict(feeds))
+
+    def work() -> None:
+        for _ in range(10):
+            for actual, wanted in zip(shared.run(None, dict(feeds)), expected, strict=True):
+                assert_same(actual, wanted)
+
+    at_once(*[work] * THREADS)

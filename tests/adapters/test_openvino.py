@@ -1,0 +1,81 @@
+"""One ONNX file with AdaptiveMaxPool: OpenVINO's own operator, ours in ONNX Runtime, and the reference."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import openvino as ov
+import pytest
+from onnx import helper
+from support import pool_cases
+
+import onnx_maxpool
+from onnx_maxpool.conformance.backends.openvino import OpenVino
+from onnx_maxpool.conformance.cases import all_cases
+from onnx_maxpool.conformance.run.attempt import attempt
+from onnx_maxpool.conformance.run.judge import Outcome
+from onnx_maxpool.conformance.run.runner import run_cases
+from onnx_maxpool.difference import first_difference
+
+
+@pytest.mark.parametrize("spelling", ["i32", "i64", None])
+@pytest.mark.parametrize("with_index", [True, False])
+@pytest.mark.parametrize(("spatial", "sizes"), [((19,), (7,)), ((9, 13), (4, 5)), ((5, 6, 7), (2, 6, 3))])
+def test_openvino_runtime_and_reference_agree(
+    spelling: str | None, with_index: bool, spatial: tuple[int, ...], sizes: tuple[int, ...]
+) -> None:
+    """Without NaN, of which OpenVINO keeps one only where it is first."""
+    rng = np.random.default_rng(1)
+    feeds = {"X": rng.standard_normal((2, 3, *spatial)).astype(np.float32), "output_size": np.array(sizes)}
+    attributes = {"index_element_type": spelling} if spelling else {}
+    proto = pool_cases.model("AdaptiveMaxPool", 8, feeds, with_index=with_index, **attributes)
+    dims = {"X": ["n", "c", *(f"side_{i}" for i in range(len(spatial)))], "output_size": [len(sizes)]}
+    for value in proto.graph.input:
+        value.CopyFrom(helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, dims[value.name]))
+
+    core = ov.Core()
+    core.add_extension(onnx_maxpool.openvino_extensions())
+    model = core.read_model(proto.SerializeToString())
+    assert "AdaptiveMaxPool" in [operation.get_type_name() for operation in model.get_ops()]
+    results = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(feeds)
+    expected = pool_cases.reference(proto, feeds)
+    for i, array in enumerate(expected):
+        assert first_difference(array, results[i]) is None
+        assert first_difference(array, pool_cases.native(proto, feeds)[i]) is None
+
+
+DIVERGENCES = {
+    "adaptive_max_pool_8_double": "values through float32; or values through bfloat16",
+    "adaptive_max_pool_8_double_extremes": "",
+    "adaptive_max_pool_8_size_0": "",
+    "adaptive_max_pool_8_size_of_float": "",
+    "adaptive_max_pool_8_integers": "",
+}
+"""The required cases that OpenVINO answers otherwise, with the way that gives its answer, where one does."""
+
+
+def processor_converts_to_bfloat16() -> bool:
+    """Whether OpenVINO has an instruction for that. It makes subnormal numbers 0."""
+    features = Path("/proc/cpuinfo")
+    return features.exists() and "avx512_bf16" in features.read_text().split()
+
+
+def test_the_conformance_cases_through_the_door() -> None:
+    """Each case's own file. Doubles and subnormal bfloat16 may change; wrong sizes and integers are not refused."""
+    cases = [case for case in all_cases() if case.operator == "AdaptiveMaxPool" and case.required]
+    results = list(run_cases(partial(attempt, OpenVino), cases))
+    wrong = {result.case.name: "; or ".join(result.ways) for result in results if result.outcome is not Outcome.PASS}
+    assert wrong == DIVERGENCES | (
+        {"adaptive_max_pool_8_bfloat16_extremes": ""} if processor_converts_to_bfloat16() else {}
+    )
+
+
+def test_an_index_type_that_there_is_not_is_refused() -> None:
+    feeds = {"X": np.zeros((1, 1, 2, 2), np.float32), "output_size": np.array([1, 1])}
+    proto = pool_cases.model("AdaptiveMaxPool", 8, feeds, with_index=True, index_element_type="u32")
+    core = ov.Core()
+    core.add_extension(onnx_maxpool.openvino_extensions())
+    with pytest.raises(RuntimeError, match='index_element_type is "u32", expected "i64" or "i32"'):
+        core.read_model(proto.SerializeToString())

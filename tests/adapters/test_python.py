@@ -1,0 +1,372 @@
+"""The reference, and functions of the caller's, as Python operators inside ONNX Runtime sessions."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from builders import MODELS, Model
+from builders.fast_rcnn_head import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
+from onnx import helper, parser
+from support.child import run_python
+from support.roi_cases import Array, assert_same, dtype_of, random_case
+from support.roi_cases import model as roi_model
+
+import onnx_maxpool
+from onnx_maxpool import OperatorError
+from onnx_maxpool.adapters.onnxruntime import Implementation
+from onnx_maxpool.adapters.python import calls as python_functions
+from onnx_maxpool.adapters.python.calls import DOMAIN
+from onnx_maxpool.difference import first_difference
+from onnx_maxpool.graph.nodes import operator_nodes
+
+InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
+
+SMALL = [model for model in MODELS.values() if not model.has_large_weights]
+X, ROIS = random_case(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
+ROI_FEEDS = {"X": X, "rois": ROIS}
+
+
+def outputs(proto: Any, feeds: dict[str, Array], implementation: Implementation, **options: Any) -> list[Array]:
+    return onnx_maxpool.run(onnx_maxpool.load(proto, implementation=implementation, **options), feeds)
+
+
+def assert_equal_outputs(proto: Any, feeds: dict[str, Array], **options: Any) -> list[Array]:
+    """The Python operators' outputs, which are the native library's."""
+    native = outputs(proto, feeds, "native", **options)
+    python = outputs(proto, feeds, "python", **options)
+    assert [first_difference(*pair) for pair in zip(native, python, strict=True)] == [None] * len(native)
+    return python
+
+
+@pytest.mark.parametrize("model", SMALL, ids=lambda model: model.name)
+def test_the_whole_corpus(model: Model) -> None:
+    """Every operator in every version, type and combination of outputs, and those in subgraphs and functions."""
+    proto = model.builder()
+    before = proto.SerializeToString()
+    rewritten = onnx_maxpool.to_python_ops(proto)
+    assert proto.SerializeToString() == before
+    assert not list(operator_nodes(rewritten))
+    assert any(entry.domain == DOMAIN for entry in rewritten.opset_import)
+    assert list(rewritten.graph.input) == list(proto.graph.input)
+    assert list(rewritten.graph.output) == list(proto.graph.output)
+    assert_equal_outputs(proto, model.inputs())
+
+
+@pytest.mark.parametrize("model", SMALL, ids=lambda model: model.name)
+def test_a_session_of_ones_own(model: Model) -> None:
+    rewritten = onnx_maxpool.to_python_ops(model.builder())
+    options = ort.SessionOptions()
+    onnx_maxpool.register_python_ops(options)
+    session = ort.InferenceSession(rewritten.SerializeToString(), options, ["CPUExecutionProvider"])
+    expected = outputs(model.builder(), model.inputs(), "native")
+    actual = onnx_maxpool.run(session, model.inputs())
+    assert [first_difference(*pair) for pair in zip(expected, actual, strict=True)] == [None] * len(expected)
+
+
+def test_a_fast_rcnn_head_with_external_weights(tmp_path: Path) -> None:
+    size = HeadSize(channels=8, hidden=96, classes=3, name="small_head")
+    path = tmp_path / "small_head.onnx"
+    path.write_bytes(fast_rcnn_head(size).SerializeToString())
+    write_weights(tmp_path, size)
+    scores, boxes = assert_equal_outputs(path, fast_rcnn_head_inputs(size))
+    assert scores.any()
+    assert boxes.any()
+
+
+def test_a_model_without_our_operators() -> None:
+    proto = parser.parse_model('<ir_version: 10, opset_import: ["": 22]> g (float[N] x) => (float[N] y) {y = Relu(x)}')
+    assert onnx_maxpool.to_python_ops(proto) == proto
+    assert_equal_outputs(proto, {"x": np.array([-1, 1], np.float32)})
+
+
+@pytest.mark.parametrize("opset", [1, 5, 11, 21, 22])
+def test_opsets(opset: int) -> None:
+    assert_equal_outputs(roi_model(opset=opset), ROI_FEEDS)
+
+
+def test_a_scale_of_more_than_six_digits() -> None:
+    """onnxruntime-extensions passes floats on with six: 45 * 0.7 then rounds the other way, and 1/3 is 0.333333."""
+    rois = np.array([[0, 0, 0, 45, 45], [1, 0, 0, 4.5 * 2**20, 4.5]], np.float32)
+    for scale in (0.7, 1 / 3, 2.0**-20):
+        assert_equal_outputs(roi_model(spatial_scale=scale), {"X": X, "rois": rois})
+
+
+def test_bin_edges() -> None:
+    """(57, 7) is a pair at which they differ (M12)."""
+    proto = roi_model(pooled_shape=(1, 7))
+    feeds = {
+        "X": np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60),
+        "rois": np.array([[0, 0, 0, 56, 0]], np.float32),
+    }
+    (exact,) = assert_equal_outputs(proto, feeds)
+    (rounded,) = assert_equal_outputs(proto, feeds, bin_edges="float32")
+    assert (exact != rounded).any()
+
+
+FUNCTION = """<ir_version: 10, opset_import: ["": 22, "l": 1]>
+g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,4,4] Y) {{ Y = l.Outer <scale = 0.75> (X, rois) }}
+<domain: "l", opset_import: ["": {outer}, "l": 1]>
+Outer <scale> (X, rois) => (Y) {{ Y = l.Inner <s: float = @scale> (X, rois) }}
+<domain: "l", opset_import: ["": {inner}]>
+Inner <s> (X, rois) => (Y) {{ Y = MaxRoiPool <pooled_shape = [4, 4], spatial_scale: float = @s> (X, rois) }}
+"""
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(22, 22), (22, 18), (18, 23)])
+def test_functions_of_functions_and_of_other_opsets(outer: int, inner: int) -> None:
+    assert_equal_outputs(parser.parse_model(FUNCTION.format(outer=outer, inner=inner)), ROI_FEEDS)
+
+
+def test_a_scan_body_without_shapes() -> None:
+    """ONNX Runtime wants a Scan's shapes before it runs."""
+    body = "MaxRoiPool <pooled_shape = [2, 2]> (X, one)"
+    proto = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 22]>
+g (float[N,C,H,W] X, float[T,R,5] rois) => (float[T,R,C,2,2] Y) {{
+    Y = Scan <num_scan_inputs = 1, body = b (float[R,5] one) => (float[R,C,2,2] p) {{ p = {body} }}> (rois)
+}}""")
+    graph = next(attribute.g for attribute in proto.graph.node[0].attribute if attribute.name == "body")
+    graph.output[0].type.tensor_type.ClearField("shape")
+    assert_equal_outputs(proto, {"X": X, "rois": np.stack([ROIS, ROIS])})
+
+
+@pytest.mark.parametrize("batch", [0, 1])
+def test_constant_inputs(batch: int) -> None:
+    """ONNX Runtime folds constants when it makes the session; what is refused then, it asks for again when it runs."""
+    proto = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 22]>
+g () => (float[R,1,2,2] Y) {{
+    X = Constant <value = float[1,1,2,2] {{1, 2, 3, 4}}> ()
+    rois = Constant <value = float[1,5] {{{batch}, 0, 0, 1, 1}}> ()
+    Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+}}""")
+    session = onnx_maxpool.load(proto, implementation="python")
+    if not batch:
+        assert session.run(None, {})[0].ravel().tolist() == [1, 2, 3, 4]
+        return
+    with pytest.raises(InvalidArgument, match="rois row 0 has batch 1, expected a batch number from 0 to 0"):
+        session.run(None, {})
+
+
+def test_names_that_are_taken() -> None:
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 22]>
+g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y, float[R,C,2,2] Y_message, float[R,C,2,2] Y_python) {
+    [pool] Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+    [pool_python] Y_python = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+    Y_message = Relu (Y)
+}""")
+    assert_equal_outputs(proto, ROI_FEEDS)
+
+
+def test_an_input_whose_type_is_not_known() -> None:
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 22, "com.microsoft": 1]>
+g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) {
+    gelu = com.microsoft.Gelu (X)
+    Y = MaxRoiPool <pooled_shape = [2, 2]> (gelu, rois)
+}""")
+    words = "node 'Y' in graph: MaxRoiPool-22: the element type of X 'gelu' is not known to ONNX's inference"
+    with pytest.raises(OperatorError, match=f"^{words}"):
+        onnx_maxpool.to_python_ops(proto)
+    proto.graph.value_info.append(helper.make_tensor_value_info("gelu", onnx.TensorProto.FLOAT, None))
+    assert_equal_outputs(proto, {"X": np.nan_to_num(X, neginf=0), "rois": ROIS})
+
+
+def test_bad_attributes_and_types_are_refused_before_a_session_is_made() -> None:
+    for proto in (roi_model(pooled_shape=(0, 1)), roi_model("bfloat16", opset=21), roi_model(opset=0)):
+        with pytest.raises(OperatorError) as from_native:
+            onnx_maxpool.load(proto)
+        for make in (onnx_maxpool.to_python_ops, lambda p: onnx_maxpool.load(p, implementation="python")):
+            with pytest.raises(OperatorError) as from_python:
+                make(proto)
+            assert str(from_python.value) == str(from_native.value)
+
+
+def test_a_function_in_the_place_of_one_operator() -> None:
+    calls: list[dict[str, Any]] = []
+
+    def lowest_first(x: Array, rois: Array, **attributes: Any) -> Array:
+        calls.append(attributes)
+        return np.full((len(rois), x.shape[1], *attributes["pooled_shape"]), x[0, 0, 0, 0], x.dtype)
+
+    (y,) = outputs(roi_model("bfloat16"), {k: v.astype(dtype_of("bfloat16")) for k, v in ROI_FEEDS.items()},
+                   {"MaxRoiPool": lowest_first}, bin_edges="float32")  # fmt: skip
+    assert calls == [{"pooled_shape": [2, 3], "spatial_scale": 1.0, "bin_edges": "float32"}]
+    assert y.dtype == dtype_of("bfloat16")
+    assert (y == X[0, 0, 0, 0].astype(y.dtype)).all()
+
+
+def test_the_other_operators_stay_native() -> None:
+    def wrong(*_: Array, **__: Any) -> Array:
+        raise AssertionError
+
+    model = MODELS["roi_in_if"]
+    others = {row.name: wrong for row in onnx_maxpool.operators.registry.newest_versions() if row.name != "MaxRoiPool"}
+    expected = outputs(model.builder(), model.inputs(), "native")
+    for actual, native in zip(outputs(model.builder(), model.inputs(), others), expected, strict=True):
+        assert_same(actual, native)
+
+
+def raises(*_: Array, **__: Any) -> Array:
+    raise KeyboardInterrupt("é")
+
+
+def refuses_without_a_word(*_: Array, **__: Any) -> Array:
+    raise OperatorError
+
+
+def raises_what_is_no_text(*_: Array, **__: Any) -> Array:
+    raise ValueError("\udc80")
+
+
+BAD_FUNCTIONS: dict[str, tuple[Any, str]] = {
+    "raises": (raises, "onnx_maxpool: a Python function failed\nTraceback (most recent call last):"),
+    "refuses without a word": (refuses_without_a_word, "onnx_maxpool.errors.OperatorError"),
+    "raises what is no text": (raises_what_is_no_text, "\\udc80"),
+    "no array": (lambda *_, **__: 3, "MaxRoiPool: the Python function gave int, expected 1 NumPy array"),
+    "two arrays": (lambda x, r, **_: (x, r), "the Python function gave ndarray, ndarray, expected 1 NumPy array"),
+    "another type": (lambda x, *_, **__: x.astype("d"), "the Python function gave Y as double, expected float"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_FUNCTIONS.values(), ids=BAD_FUNCTIONS)
+def test_functions_that_fail(bad: tuple[Any, str]) -> None:
+    """Also what is no Exception: let through, it would end the process."""
+    function, words = bad
+    session = onnx_maxpool.load(roi_model(), implementation={"MaxRoiPool": function})
+    with pytest.raises(InvalidArgument) as error:
+        session.run(None, ROI_FEEDS)
+    assert words in str(error.value)
+    if function is raises:
+        assert str(error.value).rstrip().endswith("KeyboardInterrupt: é")
+
+
+def test_an_index_of_another_type() -> None:
+    proto = MODELS["adaptive_max_pool_8_float_int64"].builder()
+    feeds = MODELS["adaptive_max_pool_8_float_int64"].inputs()
+    seen: list[Any] = []
+
+    def narrow(x: Array, output_size: Array, *, index_type: np.dtype[Any] | None) -> Any:
+        seen.append(index_type)
+        y = np.zeros((*x.shape[:2], *output_size), x.dtype)
+        return (y, y.astype(np.uint8)) if index_type else y
+
+    with pytest.raises(InvalidArgument, match="the Python function gave Indices as uint8, expected int"):
+        outputs(proto, feeds, {"AdaptiveMaxPool": narrow})
+    assert any(seen)
+
+
+def test_only_what_stays_native_is_held_to_what_an_older_runtime_infers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnxruntime.__version__", "1.27.0")
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 22, "org.openvinotoolkit": 8]>
+g (float[N,C,H,W] X, int64[2] size) => (float[N,C,h,w] Y, int32[N,C,h,w] Indices) {
+    Y, Indices = org.openvinotoolkit.AdaptiveMaxPool <index_element_type = "i32"> (X, size)
+}""")
+    with pytest.raises(OperatorError, match='index_element_type is "i32"'):
+        onnx_maxpool.load(proto, implementation={"MaxRoiPool": raises})
+    session = onnx_maxpool.load(proto, implementation="python")
+    assert session.run(["Indices"], {"X": X, "size": np.array([2, 2])})[0].dtype == np.int32
+
+
+def test_functions_are_kept_as_long_as_their_session() -> None:
+    gc.collect()
+    before = dict(python_functions.functions)
+    session = onnx_maxpool.load(roi_model(), implementation={"MaxRoiPool": raises})
+    assert len(python_functions.functions) == len(before) + 1
+    del session
+    gc.collect()
+    assert python_functions.functions == before
+    unknown = helper.make_node("NoSuchOperator", ["Y"], ["Z"])
+    proto = roi_model()
+    proto.graph.node.append(unknown)
+    with pytest.raises(ort.capi.onnxruntime_pybind11_state.InvalidGraph, match="NoSuchOperator"):
+        onnx_maxpool.load(proto, implementation={"MaxRoiPool": raises})
+    assert python_functions.functions == before
+
+
+def test_registering_twice_is_harmless() -> None:
+    options = ort.SessionOptions()
+    for _ in range(2):
+        onnx_maxpool.register_python_ops(options)
+        onnx_maxpool.register(options)
+        onnx_maxpool.load(roi_model(), options, implementation="python").run(None, ROI_FEEDS)
+    with pytest.raises(ValueError, match="registered with bin_edges 'exact'"):
+        onnx_maxpool.register_python_ops(options, bin_edges="float32")
+
+
+DECLARED_AT_ONCE = """
+import threading, numpy as np, onnx_maxpool
+from support.roi_cases import model
+start, done = threading.Barrier(4), []
+def work():
+    start.wait()
+    session = onnx_maxpool.load(model(), implementation="python")
+    done.append(session.run(None, {"X": np.ones((1, 1, 4, 4), "f"), "rois": np.zeros((1, 5), "f")}))
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(done))
+"""
+
+
+def test_first_sessions_in_several_threads() -> None:
+    done = run_python("-c", DECLARED_AT_ONCE)
+    assert (done.returncode, done.stdout) == (0, "4\n"), done.stderr
+
+
+def test_a_node_that_nobody_wrote() -> None:
+    """A call that is no call fails the run, too."""
+    rewritten = onnx_maxpool.to_python_ops(roi_model())
+    node = next(node for node in rewritten.graph.node if node.domain == DOMAIN)
+    node.attribute[0].s = b'{"operator": "Conv"}'
+    options = ort.SessionOptions()
+    onnx_maxpool.register_python_ops(options)
+    session = ort.InferenceSession(rewritten.SerializeToString(), options, ["CPUExecutionProvider"])
+    with pytest.raises(InvalidArgument, match="a Python function failed"):
+        session.run(None, ROI_FEEDS)
+
+
+def test_threads() -> None:
+    session = onnx_maxpool.load(roi_model(), implementation="python")
+    expected = session.run(None, ROI_FEEDS)[0]
+    results: list[Array] = []
+
+    def work() -> None:
+        results.extend(session.run(None, ROI_FEEDS)[0] for _ in range(20))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 80
+    for result in results:
+        assert_same(result, expected)
+
+
+OTHER_PYTHON_OPERATORS = """
+import numpy as np, onnxruntime as ort
+from onnx import parser
+from onnxruntime_extensions import PyCustomOpDef, get_library_path, onnx_op
+onnx_op(op_type="Mine", inputs=[PyCustomOpDef.dt_float], outputs=[PyCustomOpDef.dt_float])(lambda x: x + 1)
+proto = parser.parse_model('<ir_version: 10, opset_import: ["": 22, "ai.onnx.contrib": 1]> '
+                           'g (float[N] x) => (float[N] y) { y = ai.onnx.contrib.Mine (x) }')
+options = ort.SessionOptions()
+options.register_custom_ops_library(get_library_path())
+make = lambda: ort.InferenceSession(proto.SerializeToString(), options, ["CPUExecutionProvider"])
+session = make()
+import onnx_maxpool
+onnx_maxpool.register_python_ops(ort.SessionOptions())
+for each in (session, make()):
+    print(each.run(None, {"x": np.zeros(2, np.float32)})[0].tolist())
+"""
+
+
+def test_python_operators_of_others_stay_valid() -> None:
+    """In the domain ai.onnx.contrib ours would move theirs in memory, under sessions and options that point to them."""
+    done = run_python("-c", OTHER_PYTHON_OPERATORS)
+    assert (done.returncode, done.stdout) == (0, "[1.0, 1.0]\n[1.0, 1.0]\n"), done.stderr

@@ -1,0 +1,213 @@
+"""The door: `load`, `register`, `library_path`, and what sessions do with a model that has our operators."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import onnxruntime_extensions
+import pytest
+from onnx import TensorProto, helper, numpy_helper, parser
+from support.roi_cases import Array, assert_same, model, random_case, reference
+
+import onnx_maxpool
+from onnx_maxpool.adapters import onnxruntime as ort_adapter
+
+X, ROIS = random_case(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
+
+
+def run(session: ort.InferenceSession) -> Array:
+    output: Array = session.run(None, {"X": X, "rois": ROIS})[0]
+    return output
+
+
+def test_a_model_from_a_path_bytes_and_a_proto(tmp_path: Path) -> None:
+    proto = model()
+    path = tmp_path / "model.onnx"
+    onnx.save_model(proto, path)
+    expected = reference(proto, X, ROIS)
+    for source in (path, str(path), path.read_bytes(), proto):
+        assert_same(run(onnx_maxpool.load(source)), expected)
+
+
+def with_weights(proto: onnx.ModelProto, weights: Array) -> onnx.ModelProto:
+    """Y + weights, the weights an initializer."""
+    graph = proto.graph
+    graph.node[0].output[0] = "pooled"
+    graph.node.append(helper.make_node("Add", ["pooled", "weights"], ["Y"]))
+    graph.initializer.append(numpy_helper.from_array(weights, "weights"))
+    return proto
+
+
+def test_external_data(tmp_path: Path) -> None:
+    weights = np.arange(6, dtype=np.float32).reshape(6, 1, 1)
+    expected = reference(model(), X, ROIS) + weights
+    path = tmp_path / "model.onnx"
+    onnx.save_model(with_weights(model(), weights), path, save_as_external_data=True, location="w", size_threshold=0)
+    assert_same(run(onnx_maxpool.load(path)), expected)
+
+
+def test_a_proto_too_large_to_serialize(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is protobuf's, 2 GiB; it is lowered here, and then protobuf is not asked."""
+    weights = np.arange(6, dtype=np.float32).reshape(6, 1, 1)
+    proto = with_weights(model(), weights)
+    before = proto.SerializeToString()
+    monkeypatch.setattr(ort_adapter, "PROTOBUF_LIMIT", 100)
+    session = onnx_maxpool.load(proto)
+    assert_same(run(session), reference(model(), X, ROIS) + weights)
+    assert proto.SerializeToString() == before
+
+
+def test_a_model_of_more_than_2_gib(tmp_path: Path) -> None:
+    """The weights' file has no blocks on disk, and no cell of it is read but one."""
+    size = 2**29 + 1024
+    proto = model()
+    graph = proto.graph
+    graph.node[0].output[0] = "pooled"
+    graph.node.append(helper.make_node("Gather", ["weights", "last"], ["cell"]))
+    graph.node.append(helper.make_node("Add", ["pooled", "cell"], ["Y"]))
+    graph.initializer.append(numpy_helper.from_array(np.array([size - 1]), "last"))
+    weights = graph.initializer.add(name="weights", data_type=TensorProto.FLOAT, dims=[size])
+    weights.data_location = TensorProto.EXTERNAL
+    weights.external_data.add(key="location", value="weights")
+    weights.external_data.add(key="length", value=str(4 * size))
+    with open(tmp_path / "weights", "wb") as file:
+        file.truncate(4 * size)
+        file.seek(4 * size - 4)
+        file.write(np.float32(3).tobytes())
+    path = tmp_path / "model.onnx"
+    onnx.save_model(proto, path)
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL  # folding would read the weights
+    assert_same(run(onnx_maxpool.load(path, options)), reference(model(), X, ROIS) + np.float32(3))
+
+
+def test_registering_twice_is_harmless() -> None:
+    options = ort.SessionOptions()
+    onnx_maxpool.register(options)
+    onnx_maxpool.register(options)
+    options.register_custom_ops_library(onnx_maxpool.library_path())
+    expected = reference(model(), X, ROIS)
+    for _ in range(2):  # load registers, too
+        assert_same(run(onnx_maxpool.load(model(), options)), expected)
+
+
+def test_one_options_object_has_one_bin_edges_setting() -> None:
+    words = "registered with bin_edges 'float32', expected other options for 'exact'"
+    options = ort.SessionOptions()
+    onnx_maxpool.register(options, bin_edges="float32")
+    with pytest.raises(ValueError, match=words):
+        onnx_maxpool.register(options)
+    onnx_maxpool.register(options, bin_edges="float32")  # the refusal left the first registration as it was
+    options.add_session_config_entry("onnx_maxpool.bin_edges", "exact")
+    with pytest.raises(ort.capi.onnxruntime_pybind11_state.InvalidArgument, match=words):
+        options.register_custom_ops_library(onnx_maxpool.library_path())
+
+
+def test_an_unknown_bin_edges_setting() -> None:
+    with pytest.raises(ValueError, match="bin_edges is 'double', expected 'exact' or 'float32'"):
+        onnx_maxpool.register(ort.SessionOptions(), bin_edges="double")  # type: ignore[arg-type]
+    for entry, printed in (("double", "double"), ("\x1b[2J", r"\\x1b\[2J")):
+        options = ort.SessionOptions()
+        options.add_session_config_entry("onnx_maxpool.bin_edges", entry)
+        with pytest.raises(Exception, match=rf"onnx_maxpool\.bin_edges is '{printed}', expected 'exact' or 'float32'"):
+            options.register_custom_ops_library(onnx_maxpool.library_path())
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_beside_onnxruntime_extensions(ours_first: bool) -> None:
+    libraries = [onnx_maxpool.library_path(), onnxruntime_extensions.get_library_path()]
+    options = ort.SessionOptions()
+    for library in libraries if ours_first else reversed(libraries):
+        options.register_custom_ops_library(library)
+    proto = model()
+    proto.opset_import.append(helper.make_opsetid("ai.onnx.contrib", 1))
+    proto.graph.node.append(helper.make_node("NegPos", ["Y"], ["neg", "pos"], domain="ai.onnx.contrib"))
+    proto.graph.output.append(helper.make_tensor_value_info("pos", TensorProto.FLOAT, None))
+    session = ort.InferenceSession(proto.SerializeToString(), options, ["CPUExecutionProvider"])
+    y, positive = session.run(None, {"X": np.nan_to_num(X, neginf=-9), "rois": ROIS})
+    np.testing.assert_array_equal(positive, np.maximum(y, 0))
+
+
+def dims_of_output(inputs: str) -> list[Any]:
+    text = f"""<ir_version: 8, opset_import: ["" : 22]>
+    g ({inputs}) => (float[a, b, c, d] Y) {{ Y = MaxRoiPool <pooled_shape = [3, 4]> (X, rois) }}"""
+    proto = parser.parse_model(text)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    shape: list[Any] = onnx_maxpool.load(proto).get_outputs()[0].shape
+    return shape
+
+
+def test_shape_inference_keeps_symbolic_dimensions() -> None:
+    assert dims_of_output("float[n, channels, h, w] X, float[regions, 5] rois") == ["regions", "channels", 3, 4]
+    assert dims_of_output("float[1, 8, h, w] X, float[300, 5] rois") == [300, 8, 3, 4]
+
+
+def test_shape_inference_without_shapes() -> None:
+    first, second, height, width = dims_of_output("float[] X, float[] rois")
+    assert (height, width) == (3, 4)
+    assert first != second  # unknown dimensions are not equal ones
+
+
+@pytest.mark.parametrize("as_initializers", [True, False])
+def test_both_inputs_constant(as_initializers: bool) -> None:
+    proto = model()
+    del proto.graph.input[:]
+    for name, array in (("X", X), ("rois", ROIS)):
+        tensor = numpy_helper.from_array(array, name)
+        if as_initializers:
+            proto.graph.initializer.append(tensor)
+        else:
+            proto.graph.node.insert(0, helper.make_node("Constant", [], [name], value=tensor))
+    assert_same(onnx_maxpool.load(proto).run(None, {})[0], reference(model(), X, ROIS))
+
+
+@pytest.mark.parametrize("extension", ["onnx", "ort"])
+def test_an_optimized_model_is_saved_and_runs(tmp_path: Path, extension: str) -> None:
+    path = tmp_path / f"optimized.{extension}"
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(path)
+    onnx_maxpool.load(model(), options)
+    assert_same(run(onnx_maxpool.load(path, check=extension == "onnx")), reference(model(), X, ROIS))
+
+
+LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_optimization_levels(level: str) -> None:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
+    assert_same(run(onnx_maxpool.load(model(), options)), reference(model(), X, ROIS))
+
+
+def test_a_runtime_that_is_too_old() -> None:
+    """The library itself refuses it, in the words of CreateStatus, the first function of every version's interface."""
+    said = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+    def create_status(code: int, message: bytes) -> int:
+        said.append((code, message.decode()))
+        return 1
+
+    interface = (ctypes.c_void_p * 1)(ctypes.cast(create_status, ctypes.c_void_p).value)
+    get_api = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(
+        lambda version: ctypes.addressof(interface) if version == 1 else None
+    )
+    text = ctypes.create_string_buffer(b"1.22.1")
+    version = ctypes.CFUNCTYPE(ctypes.c_void_p)(lambda: ctypes.addressof(text))
+    pointers = [ctypes.cast(function, ctypes.c_void_p).value for function in (get_api, version)]
+    base = (ctypes.c_void_p * 2)(*pointers)
+    register = ctypes.CDLL(onnx_maxpool.library_path()).RegisterCustomOps
+    register.restype = ctypes.c_void_p
+    assert register(None, base) == 1
+    (floor,) = re.findall(
+        r'"onnxruntime>=([\d.]+)"', (Path(__file__).parent.parent.parent / "pyproject.toml").read_text()
+    )
+    assert said == [(1, f"onnx_maxpool: ONNX Runtime is 1.22.1, expected {floor} or newer")]

@@ -1,0 +1,314 @@
+"""The benchmark: its arithmetic, its rows, and one small run from the command line. No time is held to anything."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import onnx_maxpool
+from onnx_maxpool.benchmark import peers
+from onnx_maxpool.benchmark.indices import per_channel, whole_tensor
+from onnx_maxpool.benchmark.inputs import agreed, row_inputs
+from onnx_maxpool.benchmark.measure import Contestant, differing_cells, take_turns
+from onnx_maxpool.benchmark.models import our_model
+from onnx_maxpool.benchmark.peers import INEXACT, LIMIT, OURS, PEERS
+from onnx_maxpool.benchmark.processes import RefusalError, Runtime
+from onnx_maxpool.benchmark.report.terminal import digits, factor
+from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult
+from onnx_maxpool.benchmark.rows import ROI_CASES, ROWS, AdaptiveCase, RoiCase, Row, SlidingCase, chosen
+from onnx_maxpool.benchmark.statistics import quartiles, timing
+from onnx_maxpool.benchmark.traffic import output_bytes
+from onnx_maxpool.benchmark.worker import SHORTEST_SAMPLE, answer, one_line
+from onnx_maxpool.cli.main import main
+from onnx_maxpool.windows import roi_edges
+
+TINY = Row(ROI_CASES[5])
+SMALL = [
+    Row(RoiCase(3, 9, 11, 5, 2, 0.5, batch=2)),
+    Row(RoiCase(3, 9, 11, 5, 2, 0.5), "bfloat16"),
+    Row(AdaptiveCase((2, 3, 7), (4,))),
+    Row(AdaptiveCase((2, 3, 4, 8, 6), (2, 4, 2)), "float16"),
+    Row(SlidingCase((2, 3, 9, 8), (3, 3), (2, 2), (1, 1), indices=True), "int8"),
+    Row(SlidingCase((1, 2, 4, 6, 6), (2, 2, 2), (2, 2, 2), (0, 0, 0), indices=False), "int32"),
+]
+
+
+def result_of(**seconds: float) -> RowResult:
+    names = {"ours": OURS, "stock": "ONNX Runtime", "limit": LIMIT}
+    entries = {names.get(name, name): Entry(timing([(value, 1)])) for name, value in seconds.items()}
+    return RowResult(TINY, 2, 1, 1, entries)
+
+
+def test_quartiles() -> None:
+    assert quartiles([5.0]) == (5.0, 5.0, 5.0)
+    assert quartiles([9.0, 1.0, 3.0, 7.0, 5.0]) == (3.0, 5.0, 7.0)
+    assert quartiles([1.0, 2.0]) == (1.25, 1.5, 1.75)
+
+
+def test_timing() -> None:
+    found = timing([(4.0, 7), (2.0, 9), (8.0, 8)])
+    assert (found.median, found.lower, found.upper, found.samples, found.runs) == (4.0, 3.0, 6.0, 3, 7)
+    assert found.spread == 0.375
+
+
+def test_ratios() -> None:
+    result = result_of(ours=2.0, stock=30.0, OpenVINO=8.0, limit=0.5)
+    assert result.fastest_peer == "OpenVINO"
+    assert result.ratio("ONNX Runtime", OURS) == 15.0
+    assert result.ratio(OURS, LIMIT) == 4.0
+    assert result.ratio("torch", OURS) is None
+    assert result_of(ours=2.0, limit=0.5).fastest_peer is None
+    cost = Overhead("first", "a session", timing([(0.5, 1)]), timing([(0.25, 1)])).cost
+    assert cost == 0.25
+
+
+@pytest.mark.parametrize(("value", "text"), [(1234.5, "1234"), (45.67, "45.7"), (0.012345, "0.0123")])
+def test_digits(value: float, text: str) -> None:
+    assert digits(value) == text
+    assert factor(value) == f"{text}×"
+
+
+def test_failures_are_what_must_not_be() -> None:
+    result = result_of(ours=2.0, OpenVINO=8.0)
+    for name in ("OpenVINO", *INEXACT):
+        result.entries[name] = Entry(differing=3, cells=9)
+    results = Results({}, {}, rows=[result])
+    assert results.failures == [f"{TINY.name}, 2 threads: OpenVINO differs in 3 of 9 cells"]
+    result.entries[OURS] = Entry(refusal="says no")
+    assert results.failures[0] == f"{TINY.name}, 2 threads: {OURS} says no"
+
+
+def test_rows_are_well_formed() -> None:
+    assert len({(row.name, row.curve) for row in ROWS}) == len(ROWS)
+    assert {row.case.operator for row in ROWS} == {"MaxRoiPool", "AdaptiveMaxPool", "MaxPooling1"}
+    assert {row.curve for row in ROWS if row.curve} == {"number of ROIs", "cells per ROI"}
+    assert {row.case.operator for row in chosen(quick=True)} == {row.case.operator for row in ROWS}
+    assert set(peers.MODULES) == {OURS, *PEERS, LIMIT}
+    for row in ROWS:
+        assert output_bytes(row) > 0
+
+
+def test_chosen() -> None:
+    assert TINY.name in {row.name for row in chosen(("8 rois",))}
+    assert {row.type for row in chosen(("bfloat16",))} == {"bfloat16"}
+    assert all(row.curve == "cells per ROI" for row in chosen(("cells per",)))
+    assert chosen(("no such row",)) == []
+
+
+def test_every_roi_is_cut_alike_by_all() -> None:
+    for row in dict.fromkeys(Row(row.case, row.type) for row in ROWS if isinstance(row.case, RoiCase)):
+        small = Row(RoiCase(**{**vars(row.case), "channels": 1}), row.type)
+        assert isinstance(small.case, RoiCase)
+        rois = row_inputs(small)["rois"]
+        assert rois.shape == (small.case.rois, 5)
+        assert (np.diff(rois[:, 0].astype(int)) >= 0).all()
+        assert set(np.unique(rois[:, 0].astype(int))) <= set(range(small.case.batch))
+        edges = roi_edges(rois[:, 1:], small.case.scale)
+        assert edges.min() >= 0
+        assert agreed(edges[:, 2:] - edges[:, :2] + 1, small.case.pooled).all()
+
+
+def test_a_disputed_extent_is_refused() -> None:
+    with pytest.raises(ValueError, match="an extent of 57 is cut otherwise in float32"):
+        row_inputs(Row(RoiCase(1, 60, 60, 1, 7, 1.0, cells=(57, 8))))
+
+
+@pytest.mark.parametrize("row", SMALL, ids=lambda row: row.name)
+def test_our_model_of_a_row(row: Row) -> None:
+    inputs = row_inputs(row)
+    for name, again in row_inputs(row).items():
+        np.testing.assert_array_equal(inputs[name], again)
+    outputs = onnx_maxpool.run(onnx_maxpool.load(our_model(row, inputs)), inputs)
+    assert sum(array.nbytes for array in outputs) == output_bytes(row)
+    assert outputs[0].dtype == inputs["X"].dtype
+
+
+REFUSED = {
+    ("ONNX Runtime", "MaxRoiPool 3x9x11, 5 ROIs to 2x2, bfloat16"): "no kernel for bfloat16",
+    ("ONNX Runtime", "AdaptiveMaxPool 2x3x7 to 4, float"): "no adaptive pooling into parts of unequal size",
+    ("ONNX Runtime", "MaxPooling1 1x2x4x6x6 k2 s2, int32"): "Type 'tensor(int32)' of input parameter (X) of operator "
+    "(MaxPool) in node () is invalid",
+    ("OpenVINO", "MaxRoiPool 3x9x11, 5 ROIs to 2x2, bfloat16"): "computes in float32",
+}
+"""The rows that a peer does not take, and its words."""
+
+
+@pytest.mark.parametrize("name", [OURS, "ONNX Runtime", "OpenVINO"])
+@pytest.mark.parametrize("row", SMALL, ids=lambda row: row.name)
+def test_a_peer_agrees(row: Row, name: str) -> None:
+    inputs = row_inputs(row)
+    prepared, call = answer(peers.load(name).prepare, (row, inputs, 1))
+    if (name, row.name) in REFUSED:
+        assert not prepared
+        assert REFUSED[name, row.name] in call
+        return
+    assert prepared, call
+    call.run()
+    expected = onnx_maxpool.run(onnx_maxpool.load(our_model(row, inputs)), inputs)
+    for ours, theirs in zip(expected, call.outputs(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_rows_that_peers_refuse_are_rows() -> None:
+    assert {row for _, row in REFUSED} <= {row.name for row in SMALL}
+
+
+def test_the_limit_runs() -> None:
+    inputs = row_inputs(TINY)
+    for threads in (1, 2):
+        call = peers.load(LIMIT).prepare(TINY, inputs, threads)
+        assert call.repeat is not None
+        call.repeat(3)
+
+
+def test_numbering() -> None:
+    values, indices = np.zeros((2, 3, 1)), np.arange(6).reshape(2, 3, 1) % 5
+    _, whole = whole_tensor([values, indices], (2, 3, 5))
+    assert whole.ravel().tolist() == [0, 6, 12, 18, 24, 25]
+    _, back = per_channel([values, whole], (2, 3, 5))
+    np.testing.assert_array_equal(back, indices)
+
+
+def test_differing_cells(tmp_path: Path) -> None:
+    for name, array in (("a", np.arange(6)), ("b", np.array([0, 1, 9, 3, 9, 5])), ("c", np.zeros(5, int))):
+        np.save(tmp_path / f"{name}.npy", array)
+    a, b, c = (tmp_path / f"{name}.npy" for name in "abc")
+    assert differing_cells([a, a], [a, b]) == (2, 12)
+    with pytest.raises(RefusalError, match=r"shape is \[5\], expected \[6\]"):
+        differing_cells([a], [c])
+
+
+class FakeRuntime:
+    """Answers samples, and notes who was asked when."""
+
+    def __init__(self, name: str, log: list[str]) -> None:
+        self.name, self.log = name, log
+
+    def ask(self, method: str, row: Row) -> tuple[float, int]:
+        self.log.append(self.name)
+        if self.name == "dies":
+            raise RefusalError("died")
+        return 1.0, 2
+
+
+def test_turns_are_taken_in_changing_order() -> None:
+    log: list[str] = []
+    made: dict[str, Any] = {name: FakeRuntime(name, log) for name in ("a", "slow", "dies")}
+    contestants = [
+        Contestant(runtime, TINY, Entry(), wanted=1 if name == "slow" else 3) for name, runtime in made.items()
+    ]
+    take_turns(contestants, 3)
+    assert log == ["a", "slow", "dies", "a", "a"]
+    a, slow, dies = (contestant.entry for contestant in contestants)
+    assert a.timing is not None
+    assert slow.timing is not None
+    assert (a.timing.samples, slow.timing.samples, a.timing.runs) == (3, 1, 2)
+    assert (dies.timing, dies.refusal) == (None, "died")
+
+
+def test_answers() -> None:
+    assert answer(int, ("7",)) == (True, 7)
+    assert answer(int, ("x",))[0] is False
+    assert one_line("\n  first\nsecond") == "first"
+    assert one_line("Exception from src/core.cpp:117:\nException from src/plugin.cpp:54:\nbad\n\n") == "bad"
+    assert one_line("Exception from src/core.cpp:117:\n") == "Exception from src/core.cpp:117:"
+
+
+def test_a_runtime_is_stopped_between_its_turns() -> None:
+    runtime = Runtime(OURS, 1)
+    try:
+        assert "onnxruntime" in runtime.versions
+        assert runtime.ask("prepare", TINY) > 0
+        seconds, runs = runtime.ask("sample", TINY)
+        assert seconds * runs >= SHORTEST_SAMPLE
+        if hasattr(signal, "SIGSTOP") and os.path.exists("/proc"):
+            stat = Path(f"/proc/{runtime._process.pid}/stat")
+            deadline = time.monotonic() + 20
+            while stat.read_text().rpartition(")")[2].split()[0] != "T":
+                assert time.monotonic() < deadline, "the process still runs"
+                time.sleep(0.01)
+        runtime.ask("drop", TINY)
+        with pytest.raises(RefusalError):
+            runtime.ask("sample", TINY)
+    finally:
+        runtime.close()
+    assert not runtime.alive
+
+
+def run_command(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(["bench", *map(str, arguments)])
+    assert stopped.value.code is None or isinstance(stopped.value.code, int)
+    return stopped.value.code or 0
+
+
+def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--quick", "--rows", "8 ROIs", "--peer", "onnx runtime", "--samples", "2"]
+    files = ["--json", tmp_path / "out.json", "--plot", tmp_path / "plots", "--markdown", tmp_path / "out.md"]
+    assert run_command(*arguments, "--threads", "2", "--threads", "1", *files) == 0
+    out = capsys.readouterr().out
+    assert "MaxRoiPool, 2 threads" in out
+    assert "3x64x64, 8 ROIs to 2x2" in out
+    assert {path.name for path in (tmp_path / "plots").iterdir()} == {
+        *("max_roi_pool_1.png", "max_roi_pool_2.png", "growth.png")
+    }
+
+    page = (tmp_path / "out.md").read_text()
+    assert "![growth](plots/growth.png)" in page
+    assert "| case | type | onnx-maxpool | ONNX Runtime | fastest peer / ours |" in page
+    assert page.count("| 3x64x64, 8 ROIs to 2x2 | float |") == 2
+
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found.keys() == {"format", "machine", "settings", "versions", "absent", "rows", "overheads"}
+    assert found["machine"].keys() == {"cpu", "cpus", "system", "python", "date", "target"}
+    assert found["settings"] == {"quick": True, "threads": [2, 1], "samples": 2, "peers": ["ONNX Runtime"]}
+    assert "onnxruntime" in found["versions"]
+    assert [row["threads"] for row in found["rows"]] == [2, 1]
+    row = found["rows"][0]
+    assert (row["operator"], row["type"], row["name"]) == ("MaxRoiPool", "float", TINY.name)
+    assert row["bytes_written"] == 8 * 3 * 2 * 2 * 4
+    assert row["entries"].keys() == {OURS, "ONNX Runtime", LIMIT}
+    assert row["ours"].keys() == {"1 thread"}
+    stock = row["entries"]["ONNX Runtime"]
+    assert stock.keys() == {"timing", "refusal", "differing", "cells"}
+    assert stock["timing"].keys() == {"median", "lower", "upper", "samples", "runs"}
+    assert (stock["differing"], stock["cells"], stock["timing"]["samples"]) == (0, 96, 2)
+    ours = row["entries"][OURS]["timing"]["median"]
+    assert math.isclose(row["times_faster_than"]["ONNX Runtime"], stock["timing"]["median"] / ours)
+    assert row["fastest_peer"] == "ONNX Runtime"
+
+
+def test_runtimes_are_held_to_an_instruction_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = dict(os.environ)
+    arguments = ["--rows", "8 ROIs", "--peer", "OpenVINO", "--samples", "1", "--threads", "1", "--target", "baseline"]
+    assert run_command(*arguments, "--json", tmp_path / "out.json") == 0
+    assert "Held to baseline: onnx-maxpool, OpenVINO and torch." in capsys.readouterr().out
+    assert json.loads((tmp_path / "out.json").read_text())["machine"]["target"] == "baseline"
+    assert dict(os.environ) == before
+
+
+def test_overheads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command("--rows", "overheads", "--samples", "1") == 0
+    out = capsys.readouterr().out
+    assert "import onnx_maxpool, beyond numpy, onnx and onnxruntime" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rows", "no such row"], "--rows no such row: no row has that in its name"),
+        (["--peer", "Caffe"], "--peer Caffe: expected one of ONNX Runtime, OpenVINO, torch, Paddle, MNN"),
+        (["--target", "mmx"], "--target mmx: expected one of avx2, baseline"),
+    ],
+)
+def test_refusals(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(*arguments) == 1
+    assert capsys.readouterr().err.strip() == message

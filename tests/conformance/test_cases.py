@@ -1,0 +1,191 @@
+"""The corpus checks itself: cases, expected values, files."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from onnx.backend.test.loader import load_model_tests
+
+from onnx_maxpool import OperatorError
+from onnx_maxpool.conformance import all_cases
+from onnx_maxpool.conformance.case import Case, same
+from onnx_maxpool.conformance.cases._roi.random import OPEN_WAYS
+from onnx_maxpool.conformance.corpus import (
+    MANIFEST_SCHEMA,
+    case_folder,
+    differing_files,
+    manifest_of,
+    write_corpus,
+)
+from onnx_maxpool.conformance.oracle import maximum, windows
+from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS
+from onnx_maxpool.operators.registry import OPERATORS
+from onnx_maxpool.operators.rules import RULES, rules_of
+from onnx_maxpool.types import element_type
+
+CASES = all_cases()
+ROOT = Path(__file__).parent.parent.parent
+OPERATOR_NAMES = sorted({row.name for row in OPERATORS})
+LARGEST_CASE = 5000
+
+
+def question_of(way: str) -> str:
+    return next(question for question, ways in WAYS.items() if way in ways)
+
+
+def test_names_are_unique_and_say_what_they_are_of() -> None:
+    assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
+    for case in CASES:
+        plain = case.name.replace("_", "")
+        assert plain.startswith(f"{case.operator.lower()}{case.version.since_version}"), case.name
+        assert case.question.endswith(("?", ".")), case.name
+
+
+@pytest.mark.parametrize("operator", OPERATOR_NAMES)
+def test_every_rule_of_an_operator_is_asked_about(operator: str) -> None:
+    asked = {rule for case in CASES if case.operator == operator for rule in case.rules}
+    assert asked == set(rules_of(operator))
+
+
+def test_rules_are_those_of_the_registry() -> None:
+    assert {rule[0] for rule in RULES} == {"G", *(row.rules for row in OPERATORS)}
+    assert {name for rule in RULES.values() for name in rule.operators} == set(OPERATOR_NAMES)
+
+
+def test_every_version_and_type_is_asked_about() -> None:
+    for row in OPERATORS:
+        for variable, types in row.types.items():
+            position = list(row.types).index(variable)
+            of_row = [case for case in CASES if case.version is row and case.required and not case.refuses]
+            found = {element_type(list(case.inputs.values())[position]) for case in of_row}
+            assert found == set(types), row.title
+        if row.index_types:
+            found = {str(case.expected[1].dtype) for case in of_row if len(case.outputs) == 2}
+            assert found == set(row.index_types), row.title
+
+
+def test_every_way_can_be_told_from_the_rules_own() -> None:
+    shown = {way for case in CASES for way in case.other_ways}
+    assert shown == {way for ways in WAYS.values() for way in ways[1:]} | {REFUSED}
+
+
+def test_a_case_that_asks_shows_another_answer() -> None:
+    assert [case.name for case in CASES if case.asks and not case.other_ways] == []
+
+
+def test_an_error_is_an_answer_only_beside_a_control() -> None:
+    for case in CASES:
+        assert (case.control is not None) == (case.refuses or None in case.other_ways.values()), case.name
+
+
+def test_ways_are_named_once() -> None:
+    names = [way for ways in WAYS.values() for way in ways if way != REFUSED]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.refuses], ids=lambda case: case.name)
+def test_the_reference_and_brute_force_agree(case: Case) -> None:
+    assert case.cells < LARGEST_CASE
+    assert same(case.expected, case.brute_force({}))
+
+
+def test_brute_force_shares_no_code_with_the_reference() -> None:
+    """But for names of types, it imports nothing of the package."""
+    imported = set()
+    for module in (maximum, windows):
+        tree = ast.parse(Path(module.__file__).read_text())
+        imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    ours = {name for name in imported if name.startswith("onnx_maxpool")}
+    suite = "onnx_maxpool.conformance.oracle"
+    assert ours == {"onnx_maxpool.types", f"{suite}.windows", f"{suite}.answers"}
+
+
+def test_brute_force_is_no_echo_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong reference shows."""
+    case = next(case for case in CASES if case.name == "max_roi_pool_22_bins_overlap")
+    monkeypatch.setattr("onnx_maxpool.windows.clip", lambda windows, size: (windows[0], windows[1] - 1))
+    wrong = Case(**{name: getattr(case, name) for name in case.__dataclass_fields__})
+    assert not same(wrong.expected, wrong.brute_force({}))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.refuses], ids=lambda case: case.name)
+def test_the_reference_refuses_and_runs_the_control(case: Case) -> None:
+    assert case.control is not None
+    # The evaluator itself says so where a required attribute is missing.
+    with pytest.raises((OperatorError, RuntimeError)):
+        _ = case.expected
+    assert same(case.control.expected, case.control.brute_force({}))
+    changed = [name for name in case.inputs if case.inputs[name] is not case.control.inputs[name]]
+    assert changed or case.attributes != case.control.attributes
+    if "batch" in case.asks or "nan coordinate" in case.asks:
+        assert case.brute_force({}) is None
+
+
+def test_random_cases_turn_on_nothing_that_the_texts_leave_open() -> None:
+    random = [case for case in CASES if "_random_" in case.name]
+    rois = [case for case in random if "M4" in case.rules]
+    assert rois
+    for case in rois:
+        for way in OPEN_WAYS:
+            assert same(case.expected, case.brute_force({question_of(way): way})), (case.name, way)
+
+
+def test_models_are_valid() -> None:
+    for case in CASES:
+        if not case.refuses:
+            onnx.checker.check_model(case.model(), full_check=True)
+
+
+def test_the_kept_corpus_is_what_the_cases_say(tmp_path: Path) -> None:
+    write_corpus(tmp_path, CASES)
+    assert differing_files(ROOT / "models", tmp_path) == []
+
+
+def test_the_corpus_is_small() -> None:
+    files = [path for part in ("node", "refused") for path in (ROOT / "models" / part).rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 3_000_000
+
+
+def test_the_manifest_follows_its_schema() -> None:
+    schema = json.loads(MANIFEST_SCHEMA.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    manifest = json.loads((ROOT / "models" / "manifest.json").read_text())
+    jsonschema.validate(manifest, schema)
+    assert manifest == manifest_of(CASES)
+    manifest["cases"][0]["level"] = "optional"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(manifest, schema)
+
+
+def test_onnxs_own_loader_reads_the_corpus(tmp_path: Path) -> None:
+    # Under the name of another kind: for `node` the loader first makes all of onnx's own cases anew.
+    (tmp_path / "simple").symlink_to(ROOT / "models" / "node")
+    found = {test.name: test for test in load_model_tests(data_dir=str(tmp_path), kind="simple")}
+    expected = {case.folder: case for case in CASES if not case.refuses}
+    assert found.keys() == expected.keys()
+    for name, case in expected.items():
+        home = ROOT / "models" / case_folder(case) / "test_data_set_0"
+        inputs = [numpy_helper.to_array(onnx.load_tensor(home / f"input_{i}.pb")) for i in range(len(case.inputs))]
+        outputs = [numpy_helper.to_array(onnx.load_tensor(home / f"output_{i}.pb")) for i in range(len(case.outputs))]
+        assert same(tuple(case.inputs.values()), tuple(inputs)), name
+        assert same(case.expected, tuple(outputs)), name
+
+
+def test_equal_means_equal_in_every_bit_but_those_of_zeros_and_nans() -> None:
+    a = np.array([1.0, np.nan, 0.0], np.float32)
+    assert same((a,), (np.array([1.0, -np.nan, -0.0], np.float32),))
+    assert not same((a,), (np.array([1.0000001, np.nan, 0.0], np.float32),))
+    assert not same((a,), (a.astype(np.float64),))
+    assert not same((a,), (a[None],))
+    assert not same((a,), (a, a))
+    assert not same((a,), ())
+    assert not same((a,), None)
+    assert same(None, None)

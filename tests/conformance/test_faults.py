@@ -1,0 +1,199 @@
+"""The suite is tested: every deliberate fault is caught, by the cases of the rule it breaks and by no others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.faulty_backends import (
+    DropsADimension,
+    FlushesSubnormals,
+    Good,
+    LacksEverything,
+    RefusesEverything,
+    ReturnsNothing,
+    ReturnsTooMuch,
+    answering,
+)
+from support.older_runtimes import cases_that_load_here
+
+from onnx_maxpool.conformance import BackendRun, Outcome, Result, all_cases
+from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS
+from onnx_maxpool.conformance.report.view import fingerprint
+from onnx_maxpool.conformance.run.attempt import attempt
+from onnx_maxpool.conformance.run.runner import run_cases
+
+
+def cases_of(prefix: str) -> list[Any]:
+    """All but the random ones, which are of no single rule."""
+    return [case for case in all_cases() if case.name.startswith(prefix) and "_random_" not in case.name]
+
+
+def results(backend: Any, cases: Any) -> list[Result]:
+    return list(run_cases(lambda model, inputs: attempt(backend, model, inputs), cases))
+
+
+def rules_of_caught(found: list[Result]) -> set[str]:
+    """The first rules of what was caught."""
+    return {result.case.rules[0] for result in found}
+
+
+@pytest.mark.parametrize("backend", [Good, answering({})])
+def test_a_right_backend_passes_everything(backend: Any) -> None:
+    assert {(result.outcome, result.ours) for result in results(backend, all_cases())} == {(Outcome.PASS, True)}
+
+
+# A fault's rule stands first. The others are those whose cases cannot be asked so that this fault does not show: a bin
+# that is empty comes of an edge beyond the map, and every window has a last cell. No further rule's case may notice.
+EVERY_WINDOW = "G1 G2 G3 M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11"
+ROI_FAULTS = {
+    ("rounding", "half to even"): "M5",
+    ("rounding", "floor(x + 0.5)"): "M5",
+    ("rounding", "half toward zero"): "M5",
+    ("rounding", "floor"): "M5",
+    ("rounding", "truncation"): "M5",
+    ("product", "product in double"): "M5",
+    ("product", "product in float32"): "M5",
+    ("coordinates", "coordinates cast to bfloat16"): "M5",
+    ("coordinates", "coordinates cast to float16"): "M5",
+    ("order", "y before x"): f"M4 {EVERY_WINDOW}",
+    ("scale", "scale ignored"): "M3 M5",
+    ("corners", "end corner exclusive"): f"M4 {EVERY_WINDOW}",
+    ("malformed", "malformed ROI is empty"): "M6",
+    ("malformed", "malformed ROI is turned round"): "M6",
+    ("malformed", REFUSED): "M6",
+    ("edges", "float32 edges"): "M7",
+    ("edges", "double edges"): "M7",
+    ("edges", "accumulated float32 edges"): "M7",
+    ("start", "start rounded up"): "M7 M3",
+    ("start", "start rounded to nearest"): "M7 M3",
+    ("end", "end rounded down"): "M7 M3",
+    ("end", "one cell too far"): f"M7 {EVERY_WINDOW}",
+    ("clipping", "ROIs clipped to the map before they are cut"): "M8 M5 M9",
+    ("clipping", "clipped one cell short"): f"M8 {EVERY_WINDOW}",
+    ("empty", "empty bin is -inf"): "M9 M5 M8",
+    ("empty", "empty bin is the lowest finite number"): "M9 M5 M8",
+    ("batch", "batch modulo N"): "M10",
+    ("batch", "nearest batch"): "M10",
+    ("batch", "zeros for a wrong batch"): "M10",
+    ("nan batch", "NaN batch is image 0"): "M10",
+    ("fractional batch", "batch rounded"): "M10",
+    ("fractional batch", REFUSED): "M10",
+    ("nan coordinate", "NaN coordinate is 0"): "M11",
+    ("nan coordinate", "NaN coordinate becomes the least int32"): "M11",
+    ("scale of 0", "scale of 0 computed with"): "M3",
+    ("saturation", REFUSED): "M11",
+    ("saturation", "far coordinates wrap around 32 bits"): "M11",
+    ("nan", "NaN ignored"): "G3",
+    ("nan", "maximum restarts after a NaN"): "G3",
+    ("nan", "NaN kept only if first"): "G3",
+    ("minimum", "maximum starts at the lowest finite number"): "G2",
+    ("minimum", "maximum starts at 0"): "G2 M9",
+    ("precision", "values through float32"): "M2 G2",
+    ("precision", "values through bfloat16"): "M2 G2",
+    ("result", "result is float32"): "M2 G2 M5",
+}
+SLIDING_FAULTS = {
+    ("padding", "padding is 0"): "P4 P2",
+    ("count", "output size rounded up"): "P3 P2",
+    ("large padding", "window of padding alone is the lowest"): "P2",
+    ("large padding", "window of padding alone is 0"): "P2",
+    ("nan", "NaN ignored"): "G3 G5",
+    ("nan", "maximum restarts after a NaN"): "G3 G5",
+    ("nan", "NaN kept only if first"): "G3 G5",
+    ("minimum", "maximum starts at the lowest finite number"): "G2",
+    ("minimum", "maximum starts at 0"): "G2 P2 P4",
+    ("precision", "values through float32"): "P6 G2",
+    ("precision", "values through bfloat16"): "P6 G2",
+    ("precision", "values through double"): "P6 G2",
+    ("result", "result is float32"): "P6 G2",
+    ("tie", "last of equals"): "G5 G2 G4 P6",
+    ("nan index", "last NaN"): "G5",
+    ("zeros", "+0 above -0"): "G4",
+    ("numbering", "numbered per channel"): "P5 P1 P2 P3 P4",
+    ("numbering", "column-major"): "P5 G2 G5 P1 P2 P3 P4 P6",
+}
+ADAPTIVE_FAULTS = {
+    ("edges", "float32 edges"): "A2",
+    ("edges", "double edges"): "A2",
+    ("edges", "accumulated float32 edges"): "A2",
+    ("start", "start rounded up"): "A2 A1 A3",
+    ("start", "start rounded to nearest"): "A2 A1 A3",
+    ("end", "end rounded down"): "A2 A1 A3",
+    ("end", "one cell too far"): "A2 A1 A3 G2",
+    ("no cells", "a window without cells is 0"): "A5",
+    ("nan", "NaN ignored"): "G3 G5",
+    ("nan", "maximum restarts after a NaN"): "G3 G5",
+    ("nan", "NaN kept only if first"): "G3 G5",
+    ("minimum", "maximum starts at the lowest finite number"): "G2",
+    ("minimum", "maximum starts at 0"): "G2",
+    ("precision", "values through float32"): "A4 G2",
+    ("precision", "values through bfloat16"): "A4 G2",
+    ("result", "result is float32"): "A4 G2",
+    ("tie", "last of equals"): "G5 G2 G4 A4",
+    ("nan index", "last NaN"): "G5",
+    ("zeros", "+0 above -0"): "G4",
+    ("numbering", "numbered in the whole input"): "A3 A1 A2",
+    ("numbering", "column-major"): "A3 A1 A4 G2 G5",
+}
+TABLES = {
+    "max_roi_pool_22_": ROI_FAULTS,
+    "max_pooling1_5_": SLIDING_FAULTS,
+    "adaptive_max_pool_8_": ADAPTIVE_FAULTS,
+}
+FAULTS = [(prefix, *fault, rules) for prefix, table in TABLES.items() for fault, rules in table.items()]
+
+
+@pytest.mark.parametrize(("prefix", "question", "way", "rules"), FAULTS)
+def test_a_fault_is_caught_by_its_rule_and_no_unrelated_one(prefix: str, question: str, way: str, rules: str) -> None:
+    run = results(answering({question: way}), cases_of(prefix))
+    found = [result for result in run if not result.ours]
+    first, *related = rules.split()
+    assert any(first in result.case.rules and way in result.ways for result in found)
+    assert first in rules_of_caught(found)
+    assert rules_of_caught(found) <= {first, *related}
+    # Where it is a question of the texts, the fingerprint names it; where it is not, the backend does not conform.
+    operator = run[0].case.operator
+    whole = BackendRun("faulty", {}, tuple(run))
+    answers = {trait.question: trait.answers for trait in fingerprint(whole, operator)}
+    assert not whole.conforms or way in answers[question]
+
+
+def test_every_way_is_tried_as_a_fault() -> None:
+    tried = {(question, way) for _, question, way, _ in FAULTS}
+    assert tried == {(question, way) for question, ways in WAYS.items() for way in ways[1:]}
+
+
+def test_what_refuses_everything_passes_nothing() -> None:
+    found = results(RefusesEverything, all_cases())
+    assert {result.outcome for result in found if result.case.control is None} == {Outcome.ERROR}
+    assert {result.outcome for result in found if result.case.control is not None} == {Outcome.UNSUPPORTED}
+
+
+def test_what_lacks_everything_passes_nothing() -> None:
+    found = results(LacksEverything, all_cases())
+    assert {result.outcome for result in found} == {Outcome.UNSUPPORTED}
+    assert not BackendRun("lacking", {}, tuple(found)).conforms
+
+
+def test_a_run_of_no_required_case_conforms_to_nothing() -> None:
+    assert not BackendRun("empty", {}, ()).conforms
+
+
+@pytest.mark.parametrize("backend", [ReturnsNothing, ReturnsTooMuch])
+def test_a_wrong_number_of_outputs_is_caught_everywhere(backend: Any) -> None:
+    found = results(backend, [case for case in all_cases() if not case.refuses])
+    assert {result.outcome for result in found} == {Outcome.FAIL}
+    assert all(f"expected {len(result.case.outputs)}" in result.detail for result in found)
+
+
+def test_a_lost_dimension_is_caught_everywhere() -> None:
+    found = results(DropsADimension, [case for prefix in TABLES for case in cases_of(prefix) if not case.refuses])
+    assert all(result.outcome is Outcome.FAIL for result in found if result.case.expected[0].shape[0])
+
+
+def test_flushed_subnormals_are_caught_by_the_types_extremes() -> None:
+    found = [result for result in results(FlushesSubnormals, cases_that_load_here()) if not result.ours]
+    assert found
+    assert all(result.case.name.endswith("_extremes") for result in found)
+    assert {rule for result in found for rule in result.case.rules} >= {"G6"}

@@ -1,0 +1,153 @@
+"""AdaptiveMaxPool in ONNX Runtime and in the reference: rules A1 to A5, against OpenVINO and by brute force."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import openvino as ov
+import pytest
+from openvino import opset14
+from support.pool_cases import (
+    Array,
+    Run,
+    assert_same,
+    both,
+    dtype_of,
+    mixed,
+    model,
+    native,
+    reference,
+    version_of,
+)
+
+import onnx_maxpool
+from onnx_maxpool import OperatorError
+from onnx_maxpool.operators import operator
+
+NAME, OPSET = "AdaptiveMaxPool", 8
+TYPES = version_of(NAME, OPSET).types["T"]
+
+
+def feeds(x: Array, output_size: tuple[int, ...], kind: type = np.int64) -> dict[str, Array]:
+    return {"X": x, "output_size": np.array(output_size, kind)}
+
+
+def openvino_outputs(x: Array, output_size: tuple[int, ...]) -> tuple[Array, Array]:
+    """Values, and indices as int32, which is all that its CPU plugin has."""
+    parameter = opset14.parameter(x.shape, x.dtype)
+    node = opset14.adaptive_max_pool(parameter, np.array(output_size, np.int64), "i32")
+    compiled = ov.Core().compile_model(
+        ov.Model(node.outputs(), [parameter]), "CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": "1"}
+    )
+    values, indices = compiled([x]).values()
+    return values, indices
+
+
+def random_sizes(rng: np.random.Generator, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """A shape (N, C, spatial...) and an output size."""
+    spatial = rng.integers(1, {1: 60, 2: 20, 3: 9}[rank], rank)
+    shape = tuple(int(dim) for dim in (*rng.integers(1, 4, 2), *spatial))
+    return shape, tuple(int(size) for size in rng.integers(1, {1: 30, 2: 9, 3: 5}[rank], rank))
+
+
+@both
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_equals_openvino(run: Run, rank: int) -> None:
+    """A2 and A3, ties included. It keeps a NaN only where it comes first, so there is none here."""
+    rng = np.random.default_rng(rank)
+    for _ in range(8):
+        shape, sizes = random_sizes(rng, rank)
+        given = feeds(mixed(rng, shape, np.dtype(np.float32), nan=False), sizes)
+        proto = model(NAME, OPSET, given, with_index=True, index_element_type="i32")
+        for actual, expected in zip(run(proto, given), openvino_outputs(given["X"], sizes), strict=True):
+            assert_same(actual, expected)
+
+
+@both
+def test_the_default_index_is_int64(run: Run) -> None:
+    given = feeds(np.zeros((1, 1, 4), np.float32), (2,))
+    assert run(model(NAME, OPSET, given, with_index=True), given)[1].dtype == np.int64
+
+
+@both
+def test_ties_nan_and_zeros(run: Run) -> None:
+    """G3, G4, G5: the first of equals, -0 before +0 included, and the first NaN whatever follows."""
+    rows = [[1, 5, 5, 0], [-0.0, 0.0, -1, -1], [np.inf, np.nan, 2, np.nan], [-np.inf] * 4]
+    given = feeds(np.array(rows, np.float32)[None], (1,))
+    y, index = run(model(NAME, OPSET, given, with_index=True), given)
+    np.testing.assert_array_equal(y, np.array([5, 0, np.nan, -np.inf], np.float32).reshape(1, 4, 1))
+    assert index.ravel().tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("element_type", ["float16", "bfloat16", "float"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 1, 1)])
+def test_ties_nan_and_zeros_in_a_large_map(element_type: str, sizes: tuple[int, ...]) -> None:
+    """As NumPy's argmax has them: the first NaN wins, of either sign, and the first zero (G3 to G5)."""
+    x = np.full((1, 4, 3, 181, 64), -1, dtype_of(element_type))
+    cells = x.reshape(4, -1)
+    cells[0, [20_000, 20_500]] = 0.0, -0.0
+    cells[1, [20_000, 20_500]] = -0.0, 0.0
+    cells[2, [9_000, 30_001, 34_751]] = np.inf, -np.nan, np.nan
+    cells[3, [0, 11_583, 34_751]] = -np.inf
+    given = feeds(x, sizes)
+    y, indices = native(model(NAME, OPSET, given, with_index=True), given)
+    parts = x.astype(np.float32).reshape(4, sizes[0], -1)
+    expected = parts.argmax(-1) + np.arange(sizes[0]) * parts.shape[-1]
+    assert indices.reshape(4, -1).tolist() == expected.tolist()
+    assert_same(y.reshape(4, -1), np.take_along_axis(cells, expected, -1))
+
+
+@both
+def test_the_first_cell_is_row_major(run: Run) -> None:
+    """G5: a later row does not win by an earlier column."""
+    x = np.zeros((1, 1, 2, 3), np.float32)
+    x[0, 0, 0, 2] = x[0, 0, 1, 0] = 1
+    given = feeds(x, (1, 1))
+    assert run(model(NAME, OPSET, given, with_index=True), given)[1].item() == 2
+
+
+@both
+def test_an_unnamed_index_is_left_out(run: Run) -> None:
+    given = feeds(np.arange(6, dtype=np.float32).reshape(1, 1, 6), (2,))
+    proto = model(NAME, OPSET, given)
+    proto.graph.node[0].output.append("")
+    (y,) = run(proto, given)
+    assert y.ravel().tolist() == [2, 5]
+
+
+@both
+@pytest.mark.parametrize("shape", [(0, 3, 4, 5), (2, 0, 4, 5)])
+def test_no_batch_items_or_channels(run: Run, shape: tuple[int, ...]) -> None:
+    """G7."""
+    given = feeds(np.zeros(shape, np.float16), (2, 3))
+    y, index = run(model(NAME, OPSET, given, with_index=True), given)
+    assert_same(y, np.zeros((*shape[:2], 2, 3), np.float16))
+    assert_same(index, np.zeros((*shape[:2], 2, 3), np.int64))
+
+
+def test_nan_is_no_warning() -> None:
+    given = feeds(np.full((1, 1, 5), np.nan, np.float16), (2,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for with_index in (False, True):
+            reference(model(NAME, OPSET, given, with_index=with_index), given)
+
+
+def test_no_channel_has_more_cells_than_indices_where_there_is_none() -> None:
+    """G7: what is refused for one image is an empty output for none."""
+    none = np.broadcast_to(np.float32(0), (0, 1, 2**16, 2**15 + 1))
+    definition = operator(NAME)
+    _, index = definition.run(
+        version_of(NAME, OPSET), none, np.array([1, 1]), with_index=True, index_element_type="i32"
+    )
+    assert index.shape == (0, 1, 1, 1)
+
+
+def test_an_index_type_that_an_older_runtime_cannot_infer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`load` says so before the runtime complains of a type that does not match."""
+    x, output_size = np.zeros((1, 1, 6), np.float32), np.array([2])
+    proto = model(NAME, 8, {"X": x, "output_size": output_size}, with_index=True, index_element_type="i32")
+    monkeypatch.setattr("onnxruntime.__version__", "1.27.0")
+    with pytest.raises(OperatorError, match=r'"i32", expected "i64", as another needs ONNX Runtime 1\.28 or newer'):
+        onnx_maxpool.load(proto)

@@ -1,0 +1,244 @@
+"""MaxRoiPool in ONNX Runtime and in the reference: every version and type, and rules M1 to M12."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from support.roi_cases import assert_same, dtype_of, model, native, random_case, reference
+
+import onnx_maxpool
+from onnx_maxpool.operators.registry import resolve, versions_of
+
+NEWEST_OPSET = onnx.defs.onnx_opset_version()
+TYPES = versions_of("", "MaxRoiPool")[-1].types["T"]
+
+
+def allowed(opset: int) -> tuple[str, ...]:
+    version = resolve("", "MaxRoiPool", opset)
+    assert version is not None
+    return version.types["T"]
+
+
+@pytest.mark.parametrize(
+    ("opset", "element_type"), [(opset, t) for opset in range(1, NEWEST_OPSET + 1) for t in allowed(opset)]
+)
+def test_every_opset_and_type_equals_the_reference(opset: int, element_type: str) -> None:
+    rng = np.random.default_rng(opset)
+    proto = model(element_type, opset, pooled_shape=(3, 2), spatial_scale=0.5)
+    x, rois = random_case(rng, dtype_of(element_type), (2, 5, 9, 11), 12, 0.5)
+    assert_same(native(proto, x, rois), reference(proto, x, rois))
+
+
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize("bin_edges", ["exact", "float32"])
+def test_random_cases_equal_the_reference(element_type: str, bin_edges: str) -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        pooled_shape = tuple(int(side) for side in rng.integers(1, 10, 2))
+        scale = float(rng.choice([1, 0.5, 0.0625, 0.7]))
+        shape = tuple(int(dim) for dim in rng.integers(1, (4, 70, 40, 40)))
+        x, rois = random_case(rng, dtype_of(element_type), shape, int(rng.integers(1, 30)), scale)
+        proto = model(element_type, pooled_shape=pooled_shape, spatial_scale=scale)
+        expected = reference(proto, x, rois, bin_edges=bin_edges)
+        assert_same(native(proto, x, rois, bin_edges=bin_edges), expected)
+
+
+def test_equals_onnx_runtimes_own_kernel_with_float32_edges() -> None:
+    """4,000 ROIs, of which many are malformed or reach beyond the map. NaN and -inf are left out: PEERS disagree."""
+    rng = np.random.default_rng(13)
+    for _ in range(40):
+        pooled_shape = tuple(int(side) for side in rng.integers(1, 16, 2))
+        scale = float(rng.choice([1, 0.5, 0.0625, 0.7]))
+        shape = tuple(int(dim) for dim in rng.integers(1, (4, 20, 80, 80)))
+        x, rois = random_case(rng, np.dtype(np.float32), shape, 100, scale, special=False)
+        proto = model("float", 11, pooled_shape=pooled_shape, spatial_scale=scale)
+        stock = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+        assert_same(native(proto, x, rois, bin_edges="float32"), stock.run(None, {"X": x, "rois": rois})[0])
+
+
+def test_equals_openvino() -> None:
+    import openvino as ov
+
+    rng = np.random.default_rng(17)
+    core = ov.Core()
+    for _ in range(25):
+        pooled_shape = tuple(int(side) for side in rng.integers(1, 16, 2))
+        scale = float(rng.choice([1, 0.5, 0.0625, 0.7]))
+        n, c, h, w = (int(dim) for dim in rng.integers(1, (4, 20, 80, 80)))
+        x, rois = random_case(rng, np.dtype(np.float32), (n, c, h, w), 80, scale, special=False)
+        parameters = [ov.opset1.parameter(a.shape, np.float32) for a in (x, rois)]
+        node = ov.opset2.roi_pooling(*parameters, list(pooled_shape), scale, "max")
+        compiled = core.compile_model(ov.Model([node], parameters), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        proto = model(pooled_shape=pooled_shape, spatial_scale=scale)
+        assert_same(native(proto, x, rois), compiled([x, rois])[0])
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "scale", "cell_in_float", "cell_in_double"),
+    [
+        (0.5, 1.0, 1, 1),
+        (0.49999997, 1.0, 0, 0),  # floor(x + 0.5) would give 1 in float32
+        (1.5, 1.0, 2, 2),
+        (2.5, 1.0, 3, 3),  # half to even would give 2
+        (45.0, 0.7, 32, 31),  # the product with the float32 nearest to 0.7 is 31.4999995, which float32 rounds to 31.5
+    ],
+)
+def test_halves_round_away_from_zero(coordinate: float, scale: float, cell_in_float: int, cell_in_double: int) -> None:
+    """M5: an ROI of one cell shows which cell it is."""
+    for element_type, cell in [("float", cell_in_float), ("double", cell_in_double)]:
+        dtype = dtype_of(element_type)
+        x = np.arange(64, dtype=dtype).reshape(1, 1, 1, 64)
+        rois = np.array([[0, coordinate, 0, coordinate, 0]], dtype)
+        proto = model(element_type, pooled_shape=(1, 1), spatial_scale=scale)
+        assert native(proto, x, rois).item() == reference(proto, x, rois).item() == cell
+
+
+@pytest.mark.parametrize(("low", "extent"), [(-0.5, 3), (-0.49999997, 2), (-1.5, 4), (-2.5, 5)])
+def test_negative_halves_round_away_from_zero(low: float, extent: int) -> None:
+    """M5: an ROI from `low` to 1 is `extent` cells high, so its last bin of `extent` is the cell 1 alone."""
+    x = np.array([5, 7, 9], np.float32).reshape(1, 1, 3, 1)
+    rois = np.array([[0, 0, low, 0, 1]], np.float32)
+    proto = model(pooled_shape=(extent, 1))
+    expected = [0] * (extent - 2) + [5, 7]  # bins above the map are empty (M9)
+    assert native(proto, x, rois).ravel().tolist() == reference(proto, x, rois).ravel().tolist() == expected
+
+
+def test_bin_edges_of_every_extent_up_to_512_and_count_up_to_64() -> None:
+    """M7 and M12: over cells that rise a bin's maximum is its last cell, over cells that fall its first."""
+    cells = np.arange(600, dtype=np.float32)
+    x = np.stack([cells, -cells]).reshape(1, 2, 1, 600)
+    extents = np.arange(1, 513)[:, None]
+    rois = np.zeros((512, 5), np.float32)
+    rois[:, 3] = np.arange(512)
+    differing = set()
+    for count in range(1, 65):
+        p = np.arange(count)
+        proto = model(pooled_shape=(1, count))
+        first, last = p * extents // count, -(-(p + 1) * extents // count) - 1
+        exact = native(proto, x, rois)[:, :, 0]
+        np.testing.assert_array_equal(exact, np.stack([last, -first], axis=1))
+        size = extents.astype(np.float32) / np.float32(count)
+        first32 = np.floor(p.astype(np.float32) * size)
+        last32 = np.ceil((p + 1).astype(np.float32) * size) - 1
+        rounded = native(proto, x, rois, bin_edges="float32")[:, :, 0]
+        np.testing.assert_array_equal(rounded, np.stack([last32, -first32], axis=1))
+        differing |= {(int(extent) + 1, count) for extent in np.flatnonzero((exact != rounded).any(axis=(1, 2)))}
+    assert {(57, 7), (3, 21), (7, 13), (62, 14)} <= differing
+    assert len(differing) == 1576
+
+
+@pytest.mark.parametrize("element_type", TYPES)
+def test_a_nan_anywhere_in_a_window_wins(element_type: str) -> None:
+    """G3, for NaNs of either sign at each place of a window."""
+    dtype = dtype_of(element_type)
+    x = np.tile(np.arange(12).reshape(1, 1, 3, 4), (24, 1, 1, 1)).astype(dtype)
+    places = np.arange(24)
+    x.reshape(24, 12)[places, places % 12] = np.where(places < 12, np.nan, -np.nan).astype(dtype)
+    rois = np.array([[i, 0, 0, 3, 2] for i in range(24)], dtype)
+    proto = model(element_type, pooled_shape=(1, 1))
+    assert np.isnan(native(proto, x, rois).astype(np.float64)).all()
+    assert np.isnan(reference(proto, x, rois).astype(np.float64)).all()
+
+
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize("value", [-np.inf, -3.0, 0.0, np.inf])
+def test_a_map_of_one_value_gives_that_value_and_empty_bins_give_0(element_type: str, value: float) -> None:
+    """G2 and M9."""
+    dtype = dtype_of(element_type)
+    x = np.full((1, 3, 4, 4), value, dtype)
+    rois = np.array([[0, 0, 0, 3, 3], [0, 4, 4, 9, 9], [0, -9, -9, -5, -5]], dtype)
+    proto = model(element_type, pooled_shape=(2, 2))
+    expected = np.zeros((3, 3, 2, 2), dtype)
+    expected[0] = value
+    assert_same(native(proto, x, rois), expected)
+    assert_same(reference(proto, x, rois), expected)
+
+
+@pytest.mark.parametrize(
+    ("shape", "roi_count"),
+    [
+        ((1, 3, 4, 5), 0),
+        ((0, 3, 4, 5), 0),
+        ((2, 0, 4, 5), 2),
+        ((1, 3, 0, 5), 2),
+        ((1, 3, 4, 0), 2),
+    ],
+)
+def test_empty_tensors(shape: tuple[int, int, int, int], roi_count: int) -> None:
+    """G7; a map without cells gives 0 (M9)."""
+    x = np.ones(shape, np.float32)
+    rois = np.zeros((roi_count, 5), np.float32)
+    proto = model(pooled_shape=(2, 2))
+    expected = np.full((roi_count, shape[1], 2, 2), float(x.size > 0), np.float32)
+    assert_same(native(proto, x, rois), expected)
+    assert_same(reference(proto, x, rois), expected)
+
+
+def test_huge_and_infinite_coordinates_saturate() -> None:
+    """M11."""
+    huge = float(np.finfo(np.float32).max)
+    edges = [-np.inf, -huge, -(2.0**31), -1e9, 0.0, 1e9, 2.0**31, huge, np.inf]
+    rois = np.array([[0, a, b, c, d] for a in edges for b in edges[::3] for c in edges for d in edges[::2]], np.float32)
+    x = np.arange(20, dtype=np.float32).reshape(1, 1, 4, 5)
+    for scale in (1.0, float(np.finfo(np.float32).tiny), huge):
+        proto = model(pooled_shape=(3, 2), spatial_scale=scale)
+        expected = reference(proto, x, rois)
+        assert_same(native(proto, x, rois), expected)
+
+
+def test_a_batch_number_is_truncated_toward_zero() -> None:
+    """M10."""
+    x = np.arange(3, dtype=np.float32).reshape(3, 1, 1, 1)
+    rois = np.array([[batch, 0, 0, 0, 0] for batch in (-0.99, -0.0, 0.99, 1.5, 2.99)], np.float32)
+    proto = model(pooled_shape=(1, 1))
+    assert native(proto, x, rois).ravel().tolist() == reference(proto, x, rois).ravel().tolist() == [0, 0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_number_of_threads(threads: int) -> None:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    rng = np.random.default_rng(19)
+    proto = model(pooled_shape=(7, 7), spatial_scale=0.25)
+    session = onnx_maxpool.load(proto, options)
+    for shape, roi_count in [((3, 67, 20, 30), 50), ((1, 3, 50, 60), 9), ((2, 130, 5, 5), 1)]:
+        x, rois = random_case(rng, np.dtype(np.float32), shape, roi_count, 0.25)
+        assert_same(session.run(None, {"X": x, "rois": rois})[0], reference(proto, x, rois))
+
+
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize(
+    ("shape", "roi_count"), [((1, 35, 120, 130), 60), ((3, 8, 300, 90), 200), ((1, 2, 700, 600), 9)]
+)
+def test_maps_larger_than_the_cache(element_type: str, shape: tuple[int, int, int, int], roi_count: int) -> None:
+    """Tables of maxima over rows, swept from bottom to top."""
+    rng = np.random.default_rng(31)
+    for pooled_shape in [(7, 7), (1, 3), (30, 2)]:
+        x, rois = random_case(rng, dtype_of(element_type), shape, roi_count, 0.25)
+        proto = model(element_type, pooled_shape=pooled_shape, spatial_scale=0.25)
+        assert_same(native(proto, x, rois), reference(proto, x, rois))
+
+
+def test_more_rois_than_a_sweep_pools_at_once() -> None:
+    rng = np.random.default_rng(37)
+    x, rois = random_case(rng, np.dtype(np.float32), (2, 17, 110, 120), 900, 0.5, special=False)
+    proto = model("float", 11, pooled_shape=(20, 20), spatial_scale=0.5)
+    stock = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert_same(native(proto, x, rois, bin_edges="float32"), stock.run(None, {"X": x, "rois": rois})[0])
+
+
+@pytest.mark.parametrize(
+    ("element_type", "width", "pooled_shape"),
+    [("float16", 40, (7, 7)), ("float16", 40, (4, 8)), ("float", 40, (7, 7)), ("float", 12, (7, 7))],
+)
+def test_an_output_larger_than_the_cache(element_type: str, width: int, pooled_shape: tuple[int, int]) -> None:
+    """Streaming stores, from 12 MiB on: with pieces that start and end within a cache line."""
+    rng = np.random.default_rng(29)
+    x, rois = random_case(rng, dtype_of(element_type), (1, 70, 12, width), 3_000, 1.0, special=False)
+    proto = model(element_type, pooled_shape=pooled_shape)
+    y = native(proto, x, rois)
+    assert y.nbytes > 12 << 20
+    some = rng.choice(len(rois), 500, replace=False)
+    assert_same(y[some], reference(proto, x, rois[some]))

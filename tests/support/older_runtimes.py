@@ -1,0 +1,39 @@
+"""What ONNX Runtimes before the newest cannot do, for the tests that leave it out there. On the newest, nothing is."""
+
+from __future__ import annotations
+
+import onnx
+import onnxruntime as ort
+from support.pool_cases import SPELLINGS
+from words.bad_nodes import BadInput
+
+from onnx_maxpool import OperatorError
+from onnx_maxpool.adapters.onnxruntime import check_index_types
+from onnx_maxpool.conformance import Case, all_cases
+
+
+def runtime_is_before(major: int, minor: int) -> bool:
+    return tuple(int(part) for part in ort.__version__.split(".")[:2]) < (major, minor)
+
+
+def cases_that_load_here() -> list[Case]:
+    """All conformance cases but those with an index type that this ONNX Runtime cannot infer (before 1.28)."""
+    return [case for case in all_cases() if all(loads_here(each.model()) for each in (case, case.control or case))]
+
+
+def loads_here(model: onnx.ModelProto) -> bool:
+    try:
+        check_index_types(model)
+    except OperatorError:
+        return False
+    return True
+
+
+def cannot_infer_the_index(bad: BadInput) -> bool:
+    """Whether a bad node's index is of another type than the default, and this ONNX Runtime is too old to infer it.
+
+    Then that may be what is refused, before what is wrong with the node.
+    """
+    asked = SPELLINGS.get(str(bad.attributes.get("index_element_type")))
+    default = {"MaxPooling1": "uint32", "AdaptiveMaxPool": "int64"}.get(bad.operator)
+    return bad.with_index and asked not in (None, default) and runtime_is_before(1, 28)

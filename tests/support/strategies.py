@@ -1,0 +1,281 @@
+"""What the property tests draw: calls of the operators, in every type, shape, kind of value and kind of coordinate.
+
+Hypothesis draws what a bug may turn on: a handful of different values and of coordinates, sizes, attributes. A seed,
+drawn too, spreads them over arrays, so that large arrays cost nothing and windows hold equal values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import onnx
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+from support.older_runtimes import runtime_is_before
+
+import onnx_maxpool
+from onnx_maxpool.adapters.onnxruntime import INFERS_INDEX_TYPES
+from onnx_maxpool.conformance.oracle import maximum as oracle
+from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
+from onnx_maxpool.types import Array
+
+NEWEST = {row.name: row for row in newest_versions()}
+FUNCTIONS = {
+    "MaxRoiPool": onnx_maxpool.max_roi_pool,
+    "RoiPooling": onnx_maxpool.roi_pooling,
+    "MaxPooling1": onnx_maxpool.max_pooling,
+    "AdaptiveMaxPool": onnx_maxpool.adaptive_max_pool,
+}
+INDEX_SPELLINGS = {"int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operator, its inputs and its attributes."""
+
+    operator: str
+    inputs: tuple[Array, ...]
+    attributes: Mapping[str, Any]
+    """Without the index's type."""
+    index_type: str | None = None
+    """NumPy's name of it; None where the index is not asked for."""
+    bin_edges: str | None = None
+    """None where the operator cuts no bins."""
+
+    def __repr__(self) -> str:
+        arrays = ", ".join(f"{x.dtype.name}{list(x.shape)} {x.tolist()}" for x in self.inputs)
+        return f"{self.operator}({arrays}, {dict(self.attributes)}, {self.index_type}, {self.bin_edges})"
+
+    def on(self, *inputs: Array) -> Call:
+        """The same call of other arrays."""
+        return replace(self, inputs=inputs)
+
+    def native(self) -> tuple[Array, ...]:
+        """The outputs of the native library, in a session of ONNX Runtime."""
+        options: dict[str, Any] = {} if self.bin_edges is None else {"bin_edges": self.bin_edges}
+        if self.index_type is not None:
+            options |= {"return_indices": True, "index_dtype": self.index_type}
+        outputs = FUNCTIONS[self.operator](*self.inputs, **self.attributes, **options)
+        return outputs if isinstance(outputs, tuple) else (outputs,)
+
+    def reference(self) -> tuple[Array, ...]:
+        """The outputs of the reference, in ONNX's evaluator."""
+        edges: Any = self.bin_edges or "exact"
+        evaluator = ReferenceEvaluator(self.model(), new_ops=onnx_maxpool.reference_ops(bin_edges=edges))
+        names = [value.name for value in evaluator.proto_.graph.input]
+        return tuple(evaluator.run(None, dict(zip(names, self.inputs, strict=True))))
+
+    def brute_force(self) -> tuple[Array, ...]:
+        """The outputs cell by cell, by code that shares nothing with the reference."""
+        way = {"edges": "float32 edges"} if self.bin_edges == "float32" else {}
+        return oracle.evaluate(
+            self.operator, self.inputs, self._all_attributes(), way, outputs=1 + (self.index_type is not None)
+        )
+
+    def model(self) -> onnx.ModelProto:
+        """One node."""
+        version = NEWEST[self.operator]
+        inputs = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+            for name, x in zip("ab", self.inputs, strict=False)
+        ]
+        outputs = [helper.make_tensor_value_info("y", inputs[0].type.tensor_type.elem_type, None)]
+        if self.index_type is not None:
+            data_type = TensorProto.DataType.Value(self.index_type.upper())
+            outputs.append(helper.make_tensor_value_info("index", data_type, None))
+        names = [[value.name for value in values] for values in (inputs, outputs)]
+        node = helper.make_node(self.operator, *names, domain=version.domain, **self._all_attributes())
+        graph = helper.make_graph([node], self.operator, inputs, outputs)
+        opset = helper.make_opsetid(version.domain, version.since_version)
+        return helper.make_model(graph, opset_imports=[opset], ir_version=10)
+
+    def _all_attributes(self) -> dict[str, Any]:
+        chosen = {} if self.index_type is None else {"index_element_type": INDEX_SPELLINGS[self.index_type]}
+        return {**self.attributes, **chosen}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large arrays may be."""
+
+    channels: int
+    sides: tuple[int, int, int]
+    """The longest side of a map with 1, 2 or 3 spatial dimensions."""
+    rois: int
+    outputs: int
+    """The largest pooled side, output size and window."""
+
+
+SMALL = Sizes(channels=3, sides=(12, 8, 5), rois=6, outputs=5)
+"""Small enough for brute force."""
+LARGE = Sizes(channels=70, sides=(600, 40, 12), rois=60, outputs=16)
+"""Large enough for every kernel and its vectors."""
+
+
+def dtype_of(element_type: str) -> np.dtype[Any]:
+    return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element_type.upper()))
+
+
+def unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(f"u{dtype.itemsize}")
+
+
+def any_values(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:
+    """Values of a type: its special ones, and any pattern of bits."""
+    bits = unsigned(dtype)
+    if dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        special = np.array([0, 1, ends.min, ends.min + 1, ends.max - 1, ends.max], dtype).view(bits)
+    else:
+        numbers = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, -np.nan]).astype(dtype).view(bits)
+        finite = np.array([np.inf, -np.inf]).astype(dtype).view(bits) - bits.type(1)
+        sign = bits.type(1) << bits.type(8 * dtype.itemsize - 1)
+        special = np.concatenate([numbers, finite, np.array([1, sign | bits.type(1)], bits)])  # least subnormals
+    patterns = st.sampled_from(special.tolist()) | st.integers(0, int(np.iinfo(bits).max))
+    return patterns.map(lambda pattern: np.array(pattern, bits).view(dtype)[()])
+
+
+def whole_values(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:
+    """Integers that stay exact with `SHIFTS` added, in every type; in float types also what no shift changes."""
+    low = 40 if dtype.kind == "u" else -40
+    numbers = st.integers(low, low + 80)
+    fixed = st.nothing() if dtype.kind in "iu" else st.sampled_from([np.nan, np.inf, -np.inf])
+    return (numbers | fixed).map(lambda value: np.array(value).astype(dtype)[()])
+
+
+SHIFTS = st.integers(-40, 40)
+
+
+def generators() -> st.SearchStrategy[np.random.Generator]:
+    return st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+@st.composite
+def spread(draw: st.DrawFn, values: st.SearchStrategy[Any], shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """An array of a few values."""
+    palette = np.array(draw(st.lists(values, min_size=1, max_size=8)), dtype)
+    return palette[draw(generators()).integers(0, len(palette), tuple(shape))]
+
+
+@st.composite
+def coordinates(draw: st.DrawFn, side: int, spatial_scale: float, dtype: np.dtype[Any]) -> float:
+    """On the map and beside it, halves between two cells and the numbers next to those, far, huge and infinite."""
+    kind = draw(st.sampled_from(["near", "near", "half", "far", "any"]))
+    if kind == "any":
+        return float(draw(any_values(dtype).filter(lambda value: not np.isnan(value))))
+    if kind == "far":
+        return draw(st.sampled_from([1e4, 2.0**30, 2.0**31 - 1, 2.0**31, np.inf])) * draw(st.sampled_from([1, -1]))
+    cell = draw(st.integers(-side - 2, 2 * side + 2)) + 0.5 * (kind == "half")
+    with np.errstate(over="ignore"):
+        value = np.array(cell / np.float64(np.float32(spatial_scale))).astype(dtype)[()]
+    toward = draw(st.sampled_from([value, dtype.type(-np.inf), dtype.type(np.inf)]))
+    return float(np.nextafter(value, toward))
+
+
+@st.composite
+def roi_rows(
+    draw: st.DrawFn, count: int, batches: int, sides: tuple[int, int], spatial_scale: float, dtype: np.dtype[Any]
+) -> Array:
+    """Valid ROIs (count, 5): a quarter of their sides is reversed (M6), and batch numbers may be fractional (M10)."""
+    if not count:
+        return np.zeros((0, 5), dtype)
+    rng = draw(generators())
+
+    def ends(side: int) -> Array:
+        """First and last, (2, count)."""
+        palette = draw(st.lists(coordinates(side, spatial_scale, dtype), min_size=1, max_size=8))
+        chosen = np.array(palette)[rng.integers(0, len(palette), (2, count))]
+        return np.where(rng.random(count) < 0.5, np.sort(chosen, axis=0), chosen)
+
+    height, width = sides
+    (x1, x2), (y1, y2) = ends(width), ends(height)
+    fraction = draw(st.sampled_from([0, 0.25, 0.75, -0.25]))
+    batch = rng.integers(0, batches, count)
+    batch = np.where(batch, batch + abs(fraction), fraction)
+    with np.errstate(over="ignore"):
+        return np.stack([batch, x1, y1, x2, y2], axis=1).astype(dtype)
+
+
+def images_and_channels(sizes: Sizes) -> st.SearchStrategy[tuple[int, int]]:
+    """N and C, now and then 0 (G7)."""
+    some = st.tuples(st.integers(1, 3), st.integers(1, sizes.channels))
+    none = st.sampled_from([(0, 1), (1, 0), (0, 0)])
+    return st.integers(0, 9).flatmap(lambda number: none if number == 9 else some)
+
+
+@st.composite
+def maps(draw: st.DrawFn, sizes: Sizes, spatial: int, *, least: int) -> tuple[int, ...]:
+    """Shapes (N, C, spatial...), sides from `least` on."""
+    side = st.integers(least, sizes.sides[spatial - 1])
+    return (*draw(images_and_channels(sizes)), *draw(st.tuples(*[side] * spatial)))
+
+
+SCALES = st.sampled_from([1.0, 0.5, 0.0625, 0.7, 1 / 3, float(np.finfo(np.float32).tiny), float(np.float32(3e38))])
+
+
+@st.composite
+def roi_calls(
+    draw: st.DrawFn,
+    sizes: Sizes = SMALL,
+    *,
+    operators: Sequence[str] = ("MaxRoiPool", "RoiPooling"),
+    values: Any = any_values,
+) -> Call:
+    """MaxRoiPool and RoiPooling."""
+    name = draw(st.sampled_from(operators))
+    dtype = dtype_of(draw(st.sampled_from(NEWEST[name].types["T"])))
+    shape = draw(maps(sizes, 2, least=0))
+    scale = draw(SCALES)
+    count = draw(st.integers(0, sizes.rois)) if shape[0] else 0
+    rois = draw(roi_rows(count, shape[0], (shape[2], shape[3]), scale, dtype))
+    pooled = draw(st.tuples(*[st.integers(1, sizes.outputs)] * 2))
+    return Call(
+        name,
+        (draw(spread(values(dtype), shape, dtype)), rois if name == "MaxRoiPool" else rois[None, None]),
+        {"pooled_shape" if name == "MaxRoiPool" else "pooled_size": pooled, "spatial_scale": scale},
+        bin_edges=draw(st.sampled_from(["exact", "float32"])),
+    )
+
+
+def index_types(version: OperatorVersion) -> st.SearchStrategy[str | None]:
+    """The types of an index, and none. ONNX Runtime before 1.28 has the default alone."""
+    here = version.index_types[:1] if runtime_is_before(*INFERS_INDEX_TYPES) else version.index_types
+    return st.sampled_from([None, *here])
+
+
+@st.composite
+def adaptive_calls(draw: st.DrawFn, sizes: Sizes = SMALL, *, values: Any = any_values) -> Call:
+    """AdaptiveMaxPool, with and without its index."""
+    version = NEWEST["AdaptiveMaxPool"]
+    dtype = dtype_of(draw(st.sampled_from(version.types["T"])))
+    spatial = draw(st.integers(1, 3))
+    shape = draw(maps(sizes, spatial, least=1))
+    size_type = dtype_of(draw(st.sampled_from(version.types["TShape"])))
+    output_size = np.array(draw(st.tuples(*[st.integers(1, sizes.outputs)] * spatial)), size_type)
+    index_type = draw(index_types(version))
+    return Call("AdaptiveMaxPool", (draw(spread(values(dtype), shape, dtype)), output_size), {}, index_type)
+
+
+@st.composite
+def sliding_calls(draw: st.DrawFn, sizes: Sizes = SMALL, *, values: Any = any_values) -> Call:
+    """MaxPooling1, with and without its index. Every side has room for one window, paddings counted."""
+    version = NEWEST["MaxPooling1"]
+    dtype = dtype_of(draw(st.sampled_from(version.types["T"])))
+    spatial = draw(st.sampled_from([2, 3]))
+    axes = []
+    for _ in range(spatial):
+        window = draw(st.integers(1, sizes.outputs))
+        before, after = draw(st.integers(0, window - 1)), draw(st.integers(0, window - 1))
+        room = max(1, window - before - after)
+        side = draw(st.integers(room, max(room, sizes.sides[spatial - 1])))
+        axes.append((side, window, draw(st.integers(1, window + 2)), before, after))
+    sides, *attributes = zip(*axes, strict=True)
+    shape = (*draw(images_and_channels(sizes)), *sides)
+    names = ("window_size", "strides", "start_padding", "end_padding")
+    index_type = draw(index_types(version))
+    cells = draw(spread(values(dtype), shape, dtype))
+    return Call("MaxPooling1", (cells,), dict(zip(names, attributes, strict=True)), index_type)

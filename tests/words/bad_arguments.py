@@ -1,0 +1,441 @@
+"""Arguments that functions and commands refuse, with the words that say so: two tables of docs/errors.md.
+
+Data alone: test_bad_arguments.py tries each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import helper, parser
+
+import onnx_maxpool
+from onnx_maxpool import OperatorError
+from onnx_maxpool.adapters.torch import translation_table
+from onnx_maxpool.windows import adaptive_windows, roi_windows, sliding_windows
+
+
+@dataclass(frozen=True)
+class BadArgument:
+    """A call that is refused."""
+
+    function: str
+    what: str
+    error: type[Exception]
+    said: str
+    call: Callable[[], object]
+
+
+X = np.zeros((1, 1, 4, 4), np.float32)
+ROIS = np.zeros((2, 5), np.float32)
+WINDOWS = (np.zeros((2, 3), np.int64), np.ones((2, 3), np.int64))
+wrong: Any = "exakt"
+EDGES = "onnx_maxpool: bin_edges is 'exakt', expected 'exact' or 'float32'"
+OPTIONS = (
+    "onnx_maxpool: these session options are registered with bin_edges 'float32', expected other options for 'exact'"
+)
+
+
+def model(x: str = "X", opset: int = 22) -> onnx.ModelProto:
+    """A MaxRoiPool on the input `X`, or on what an operator makes of it that ONNX does not know: `x` is then `Z`."""
+    return parser.parse_model(f"""<ir_version: 8, opset_import: ["": {opset}, "other": 1]>
+        g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) {{
+            Z = other.Op (X)
+            Y = MaxRoiPool <pooled_shape = [2, 2]> ({x}, rois)
+        }}""")
+
+
+def of_unknown_rank() -> onnx.ModelProto:
+    """An AdaptiveMaxPool of which types are declared, and no shapes."""
+    node = helper.make_node("AdaptiveMaxPool", ["X", "size"], ["Y", ""], domain="org.openvinotoolkit")
+    kinds = {"X": onnx.TensorProto.FLOAT, "size": onnx.TensorProto.INT64, "Y": onnx.TensorProto.FLOAT}
+    x, size, y = (helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items())
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("org.openvinotoolkit", 8)]
+    return helper.make_model(helper.make_graph([node], "g", [x, size], [y]), opset_imports=opsets, ir_version=8)
+
+
+def registered() -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    onnx_maxpool.register(options, bin_edges="float32")
+    return options
+
+
+def implementation(given: Any) -> Callable[[], object]:
+    return lambda: onnx_maxpool.load(model(), implementation=given)
+
+
+def roi_pool(*arguments: Any, **options: Any) -> Callable[[], object]:
+    return lambda: onnx_maxpool.max_roi_pool(X, ROIS, *arguments, **options)
+
+
+def planned(plan: Callable[..., object], *arguments: Any, **options: Any) -> Callable[[], object]:
+    return lambda: plan(*arguments, **options)
+
+
+OPERATORS = "MaxRoiPool, RoiPooling, MaxPooling1 or AdaptiveMaxPool"
+
+BAD_ARGUMENTS = (
+    BadArgument(
+        "load",
+        "an implementation that there is not",
+        ValueError,
+        "onnx_maxpool: implementation is 'pyhton', expected 'native', 'python' or functions by name",
+        implementation("pyhton"),
+    ),
+    BadArgument(
+        "load",
+        "a function for an operator that there is not",
+        ValueError,
+        f"onnx_maxpool: implementation names 'RoiPool', expected {OPERATORS.replace(', ', ' or ')}",
+        implementation({"RoiPool": max}),
+    ),
+    BadArgument(
+        "load",
+        "a number in the place of a function",
+        ValueError,
+        "onnx_maxpool: implementation has 3 for MaxRoiPool, expected a function",
+        implementation({"MaxRoiPool": 3}),
+    ),
+    BadArgument(
+        "load",
+        "None in the place of a function",
+        ValueError,
+        "onnx_maxpool: implementation has None for MaxRoiPool, expected a function",
+        implementation({"MaxRoiPool": None}),
+    ),
+    BadArgument("load", "other bin edges", ValueError, EDGES, lambda: onnx_maxpool.load(model(), bin_edges=wrong)),
+    BadArgument(
+        "load",
+        "options of other bin edges",
+        ValueError,
+        OPTIONS,
+        lambda: onnx_maxpool.load(model(), registered()),
+    ),
+    BadArgument(
+        "register",
+        "other bin edges",
+        ValueError,
+        EDGES,
+        lambda: onnx_maxpool.register(ort.SessionOptions(), bin_edges=wrong),
+    ),
+    BadArgument(
+        "register",
+        "options of other bin edges",
+        ValueError,
+        OPTIONS,
+        lambda: onnx_maxpool.register(registered()),
+    ),
+    BadArgument(
+        "register_python_ops",
+        "options of other bin edges",
+        ValueError,
+        OPTIONS,
+        lambda: onnx_maxpool.register_python_ops(registered()),
+    ),
+    BadArgument(
+        "reference_ops", "other bin edges", ValueError, EDGES, lambda: onnx_maxpool.reference_ops(bin_edges=wrong)
+    ),
+    BadArgument("max_roi_pool", "other bin edges", ValueError, EDGES, roi_pool((1, 1), bin_edges=wrong)),
+    BadArgument(
+        "max_roi_pool",
+        "pooled_shape beyond 64 bits",
+        OperatorError,
+        "MaxRoiPool: pooled_shape is [1180591620717411303424,1], expected two integers from 1 to 2147483647",
+        roi_pool((2**70, 1)),
+    ),
+    BadArgument(
+        "max_roi_pool",
+        "pooled_shape a number",
+        OperatorError,
+        "MaxRoiPool: pooled_shape is 7, expected a sequence of integers",
+        roi_pool(7),
+    ),
+    BadArgument(
+        "max_roi_pool",
+        "pooled_shape of fractions",
+        OperatorError,
+        "MaxRoiPool: pooled_shape is (7.0, 7), expected a sequence of integers",
+        roi_pool((7.0, 7)),
+    ),
+    BadArgument(
+        "max_roi_pool",
+        "spatial_scale beyond float32",
+        OperatorError,
+        "MaxRoiPool: spatial_scale is inf, expected a finite number greater than 0",
+        roi_pool((1, 1), 1e300),
+    ),
+    BadArgument(
+        "max_roi_pool",
+        "spatial_scale beyond double",
+        OperatorError,
+        "MaxRoiPool: spatial_scale is inf, expected a finite number greater than 0",
+        roi_pool((1, 1), 10**400),
+    ),
+    BadArgument(
+        "max_roi_pool",
+        "a negative spatial_scale beyond double",
+        OperatorError,
+        "MaxRoiPool: spatial_scale is -inf, expected a finite number greater than 0",
+        roi_pool((1, 1), -(10**400)),
+    ),
+    BadArgument(
+        "max_roi_pool",
+        "spatial_scale a word",
+        OperatorError,
+        "MaxRoiPool: spatial_scale is '1/16', expected a number",
+        roi_pool((1, 1), "1/16"),
+    ),
+    BadArgument(
+        "max_pooling",
+        "an index_dtype that is none",
+        OperatorError,
+        "MaxPooling1: index_dtype is 'q9', expected uint32 or uint64",
+        lambda: onnx_maxpool.max_pooling(X, (2, 2), return_indices=True, index_dtype="q9"),
+    ),
+    BadArgument(
+        "adaptive_max_pool",
+        "an index_dtype of fractions",
+        OperatorError,
+        "AdaptiveMaxPool: index_dtype is float64, expected int64 or int32",
+        lambda: onnx_maxpool.adaptive_max_pool(X, (2, 2), return_indices=True, index_dtype=float),
+    ),
+    BadArgument(
+        "to_portable",
+        "an operator that there is not",
+        OperatorError,
+        f"to_portable: operator RoiPool, expected {OPERATORS}",
+        lambda: onnx_maxpool.to_portable(model(), only=["RoiPool"]),
+    ),
+    BadArgument(
+        "to_portable",
+        "an opset that is too old",
+        OperatorError,
+        "node 'Y' in graph: to_portable: opset of ai.onnx is 10, expected 11 or newer, "
+        "to which onnx.version_converter can raise it",
+        lambda: onnx_maxpool.to_portable(model(opset=10)),
+    ),
+    BadArgument(
+        "to_portable",
+        "an input whose type ONNX does not infer",
+        OperatorError,
+        "node 'Y' in graph: MaxRoiPool-22: the type of X is not known, expected one that ONNX infers",
+        lambda: onnx_maxpool.to_portable(model(x="Z")),
+    ),
+    BadArgument(
+        "to_portable",
+        "an input whose rank ONNX does not infer",
+        OperatorError,
+        "node 'Y' in graph: AdaptiveMaxPool: the rank of X is not known, expected one that ONNX infers",
+        lambda: onnx_maxpool.to_portable(of_unknown_rank()),
+    ),
+    BadArgument(
+        "to_python_ops",
+        "an input whose type ONNX does not infer",
+        OperatorError,
+        "node 'Y' in graph: MaxRoiPool-22: the element type of X 'Z' is not known to ONNX's inference",
+        lambda: onnx_maxpool.to_python_ops(model(x="Z")),
+    ),
+    BadArgument(
+        "translation_table",
+        "another target",
+        OperatorError,
+        'translation_table: target is "exakt", expected custom or portable',
+        lambda: translation_table(wrong),
+    ),
+    BadArgument(
+        "windows.roi_windows",
+        "no bins",
+        OperatorError,
+        "roi_windows: pooled_width is 0, expected at least 1",
+        planned(roi_windows, ROIS, (2, 0), 1.0, (4, 4)),
+    ),
+    BadArgument(
+        "windows.roi_windows",
+        "rois of rank 3",
+        OperatorError,
+        "roi_windows: rois has shape [1,2,5], expected (R, 5)",
+        planned(roi_windows, ROIS[None], (2, 2), 1.0, (4, 4)),
+    ),
+    BadArgument(
+        "windows.roi_windows",
+        "a coordinate that is NaN",
+        OperatorError,
+        "roi_windows: rois row 0 has a NaN, expected four numbers behind the batch number",
+        planned(roi_windows, ROIS * [1, 1, 1, np.nan, 1], (2, 2), 1.0, (4, 4)),
+    ),
+    BadArgument(
+        "windows.roi_windows",
+        "other bin edges",
+        ValueError,
+        EDGES,
+        planned(roi_windows, ROIS, (2, 2), 1.0, (4, 4), bin_edges=wrong),
+    ),
+    BadArgument(
+        "windows.adaptive_windows",
+        "no output",
+        OperatorError,
+        "adaptive_windows: output_size is 0, expected at least 1",
+        planned(adaptive_windows, 4, 0),
+    ),
+    BadArgument(
+        "windows.sliding_windows",
+        "a window of no cell",
+        OperatorError,
+        "sliding_windows: window is 0, expected at least 1",
+        planned(sliding_windows, 4, 0, 1, 0, 0),
+    ),
+    BadArgument(
+        "windows.sliding_windows",
+        "no stride",
+        OperatorError,
+        "sliding_windows: stride is 0, expected at least 1",
+        planned(sliding_windows, 4, 1, 0, 0, 0),
+    ),
+    BadArgument(
+        "windows.sliding_windows",
+        "a negative padding",
+        OperatorError,
+        "sliding_windows: end_padding is -1, expected at least 0",
+        planned(sliding_windows, 4, 2, 1, 0, -1),
+    ),
+    BadArgument(
+        "plot_windows",
+        "a map of rank 4",
+        ValueError,
+        "plot_windows: feature_map has shape [1,1,4,4], expected 2 dimensions (H, W)",
+        lambda: onnx_maxpool.plot_windows(X, (WINDOWS, WINDOWS), roi=0),
+    ),
+    BadArgument(
+        "plot_windows",
+        "a region that there is not",
+        ValueError,
+        "plot_windows: windows have shape [2,3] and roi is 2, "
+        "expected 1 dimension without roi, or 2 and roi the row of one region",
+        lambda: onnx_maxpool.plot_windows(X[0, 0], (WINDOWS, WINDOWS), roi=2),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class BadCommand:
+    """Arguments that `onnx-maxpool` refuses, in the folder that `write_files` fills."""
+
+    what: str
+    command: str
+    said: str
+
+
+def write_files(folder: Path) -> None:
+    onnx.save_model(model(), folder / "m.onnx")
+    bfloat16 = parser.parse_model("""<ir_version: 10, opset_import: ["": 22]>
+        g (bfloat16[1,1,4,4] X, bfloat16[2,5] rois) => (bfloat16[2,1,2,2] Y) {
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+        }""")
+    onnx.save_model(bfloat16, folder / "bf16.onnx")
+    pool = parser.parse_model("""<ir_version: 8, opset_import: ["": 22]>
+        g (float[N,1,4,4] X, float[R,5] rois) => (float[R,1,2,2] Y) {
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+        }""")
+    onnx.save_model(pool, folder / "pool.onnx")
+    np.save(folder / "x.npy", X)
+    np.save(folder / "double.npy", X.astype(np.float64))
+    (folder / "folder").mkdir()
+
+
+RUN = "run pool.onnx --dim N=1 --dim R=2"
+
+BAD_COMMANDS = (
+    BadCommand(
+        "a size without a name",
+        "run pool.onnx --dim 4",
+        "--dim 4: expected NAME=SIZE, the size an integer from 0 to 9223372036854775807",
+    ),
+    BadCommand(
+        "a size that is too large",
+        "run pool.onnx --dim R=9223372036854775808",
+        "--dim R=9223372036854775808: expected NAME=SIZE, the size an integer from 0 to 9223372036854775807",
+    ),
+    BadCommand(
+        "sizes that are too large together",
+        "run pool.onnx --dim N=1 --dim R=9223372036854775807",
+        "input 'rois' would have shape [9223372036854775807,5], expected fewer than 2^60 cells",
+    ),
+    BadCommand(
+        "a dimension that there is not",
+        "run pool.onnx --dim Q=1",
+        "--dim Q: no random input has that dimension, only N, R",
+    ),
+    BadCommand(
+        "a dimension without a size",
+        "run pool.onnx",
+        "symbolic dimensions have no size, give --dim N=SIZE --dim R=SIZE",
+    ),
+    BadCommand(
+        "a file of another kind",
+        f"{RUN} --input X=x.txt",
+        "--input X=x.txt: expected NAME=FILE.npy, NAME=FILE.pb or FILE.npz",
+    ),
+    BadCommand(
+        "an input that there is not",
+        f"{RUN} --input Z=x.npy",
+        "--input Z=x.npy: the model has no input 'Z', only X, rois",
+    ),
+    BadCommand("an input twice", f"{RUN} --input X=x.npy --input X=x.npy", "--input X=x.npy: input 'X' is given twice"),
+    BadCommand(
+        "an input of another type",
+        f"{RUN} --input X=double.npy",
+        "--input X=double.npy: input 'X' is double, expected float",
+    ),
+    BadCommand("an output file of another kind", f"{RUN} --out y.npy", "--out y.npy: expected FILE.npz or a folder"),
+    BadCommand(
+        "bfloat16 in a file that does not hold it",
+        "run bf16.onnx --out y.npz",
+        "--out y.npz: output 'Y' is bfloat16, which .npz does not hold: give a folder",
+    ),
+    BadCommand(
+        "a folder where a file is to be",
+        "conformance --html folder",
+        "folder is a folder, expected a file",
+    ),
+    BadCommand(
+        "a file where a folder is to be",
+        "conformance --json x.npy/report.json",
+        "[Errno 17] File exists: 'x.npy'",
+    ),
+    BadCommand(
+        "a time limit that is no number",
+        "conformance --time-limit nan",
+        "--time-limit nan: expected 0.1 to 86400 seconds",
+    ),
+    BadCommand(
+        "an operator that there is not",
+        "conformance --operator Relu",
+        f"--operator Relu: expected one of {OPERATORS.replace(' or', ',')}",
+    ),
+    BadCommand(
+        "cases that there are not",
+        "conformance --case nowhere",
+        "--case nowhere: no case has such a name",
+    ),
+    BadCommand(
+        "a class that is no backend",
+        "conformance --backend os:path",
+        "os:path: expected a class of onnx.backend.base.Backend",
+    ),
+    BadCommand(
+        "rows that there are not",
+        "bench --rows nothing",
+        "--rows nothing: no row has that in its name",
+    ),
+    BadCommand(
+        "an operator that there is not",
+        "convert pool.onnx out.onnx --only RoiPool",
+        f"to_portable: operator RoiPool, expected {OPERATORS}",
+    ),
+)

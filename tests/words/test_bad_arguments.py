@@ -1,0 +1,31 @@
+"""Every row of the tables of bad arguments, of functions and of commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from words.bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS, BadArgument, BadCommand, write_files
+
+from onnx_maxpool.cli.main import main
+
+
+@pytest.mark.parametrize("bad", BAD_ARGUMENTS, ids=[f"{bad.function}, {bad.what}" for bad in BAD_ARGUMENTS])
+def test_functions(bad: BadArgument) -> None:
+    for _ in range(2):  # a refusal is not remembered as a session, and leaves nothing behind
+        with pytest.raises(bad.error) as refused:
+            bad.call()
+        assert type(refused.value) is bad.error
+        assert str(refused.value) == bad.said
+
+
+@pytest.mark.parametrize("bad", BAD_COMMANDS, ids=[bad.command for bad in BAD_COMMANDS])
+def test_commands(
+    bad: BadCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line on stderr, exit code 1, and nothing else."""
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(bad.command.split())
+    assert (ended.value.code, *capsys.readouterr()) == (1, "", f"{bad.said}\n")
