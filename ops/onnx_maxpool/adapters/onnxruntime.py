@@ -13,16 +13,13 @@ import onnxruntime as ort
 
 from onnx_maxpool.adapters.registration import register
 from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS, INFERS_INDEX_TYPES
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.operators.attributes import attribute_value
-from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE
-from onnx_maxpool.operators.registry import INDEX_SPELLINGS, newest_versions
+from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import BinEdges, PythonFunction
-
-INFERS_INDEX_TYPES = (1, 28)
-"""The first ONNX Runtime in which an attribute may choose the type of an output that a node may leave out."""
 
 PROTOBUF_LIMIT = 2**31 - 1
 
