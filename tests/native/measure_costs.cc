@@ -105,22 +105,14 @@ class Measurement {
       for (int64_t block = 0; block < kBlocks; ++block) units_.push_back({0, block, 0, c.rois.count});
       job_.x = x_.data();
       job_.y = y_.data();
-      job_.images = 1;
-      job_.channels = channels;
-      job_.height = c.height;
-      job_.width = c.width;
-      job_.rois = c.rois.count;
-      job_.bins_y = c.rois.bins_y;
-      job_.bins_x = c.rois.bins_x;
+      job_.dims = {1, channels, c.height, c.width, c.rois.count, c.rois.bins_y, c.rois.bins_x};
       job_.image = image_.data();
       job_.rows = rows_.data();
       job_.columns = columns_.data();
       job_.rois_by_image = rois_by_image_.data();
       job_.units = units_.data();
       job_.unit_count = kBlocks;
-      job_.levels = c.levels;
-      job_.tallest = c.rois.tallest;
-      job_.slots = 1;
+      job_.tables = {c.levels, false, c.rois.tallest, 1};
       job_.order = order_of(from.size_ == 2   ? ElementType::float16_
                             : from.size_ == 4 ? ElementType::float_
                                               : ElementType::double_);
