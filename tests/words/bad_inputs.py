@@ -40,7 +40,7 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> 
         "X as wide as no window can be",
         shape_rule,
         "X has shape [0,1,1,2147483648], expected a height and a width of at most 2147483647",
-        inputs={"X": np.zeros((0, 1, 1, 2**31), X.dtype), "rois": rois(ROI)[:0]},
+        inputs={"X": np.zeros((0, 1, 1, 2**31), X.dtype), "rois": rois(ROI)[..., :0, :]},
     )
     for what, array in (
         ("rois of rank 1", np.array(ROI, np.float32)),
