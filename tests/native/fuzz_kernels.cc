@@ -115,11 +115,11 @@ void fuzz_roi_kernels(ByteSource& source) {
     const int64_t top = edge(job.dims.height), bottom = edge(job.dims.height), left = edge(job.dims.width),
                   right = edge(job.dims.width);
     for (int64_t i = 0; i < job.dims.bins_y; ++i) {
-      rows.push_back(naive::bin(i, job.dims.bins_y, top, bottom, job.dims.height, naive::BinEdges::exact));
+      rows.push_back(naive::bin(i, job.dims.bins_y, top, bottom, job.dims.height, naive::EdgeArithmetic::exact));
       job.tables.tallest = std::max(job.tables.tallest, rows.back().end - rows.back().start);
     }
     for (int64_t i = 0; i < job.dims.bins_x; ++i) {
-      columns.push_back(naive::bin(i, job.dims.bins_x, left, right, job.dims.width, naive::BinEdges::exact));
+      columns.push_back(naive::bin(i, job.dims.bins_x, left, right, job.dims.width, naive::EdgeArithmetic::exact));
     }
     words += "  image " + std::to_string(image.back()) + ", y " + text(Shape{top, bottom}) + ", x " +
              text(Shape{left, right}) + "\n";
@@ -227,40 +227,34 @@ void plant_cells(ByteSource& source, OrtValue& x) {
   }
 }
 
-// An axis and its windows: sliding with padding, even, or of any kind.
+// An axis and its windows: sliding with padding, or even, of cells or of a few that windows take as one.
 PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& windows, int64_t most_even = 20) {
-  PoolAxis axis{size, 0, nullptr, 0, 0, 0};
   const int64_t kind = most_even < 20 ? 2 + source.below(2) : source.below(4);
+  PoolAxis axis{size, 0, kind >= 2, 0, 0, 0};
+  if (kind % 2 && size % 3 == 0) axis.grain = 3;
+  const int64_t grains = size / axis.grain;
   if (kind < 2) {
     axis.step = 1 + source.below(4);
-    axis.length = 1 + source.below(source.one_in(4) ? size + 20 : 5);
+    axis.length = 1 + source.below(source.one_in(4) ? grains + 20 : 5);
     const int64_t before = source.below(std::min<int64_t>(axis.length, 40));
     // The last window has to hold a cell, too.
-    const int64_t last = (size - 1 + before) / axis.step;
+    const int64_t last = (grains - 1 + before) / axis.step;
     axis.first = -before;
-    axis.count = 1 + source.below(std::min<int64_t>(last + 1, 200));
+    axis.count = 1 + source.below(std::min<int64_t>(last + 1, source.one_in(8) ? 20000 : 200));
     for (int64_t i = 0; i < axis.count; ++i) {
-      windows.push_back(naive::sliding_window(i, axis.step, before, axis.length, size));
+      windows.push_back(naive::sliding_window(i, axis.step, before, axis.length, grains));
     }
   } else {
-    axis.count = 1 + source.below(most_even);
-    for (int64_t i = 0; i < axis.count; ++i) {
-      Window window = naive::even_window(i, axis.count, size);
-      if (kind == 3) {
-        window.start = source.below(size);
-        window.end = window.start + 1 + source.below(size - window.start);
-      }
-      windows.push_back(window);
-    }
-    if (kind == 2 && size % axis.count == 0) axis.step = axis.length = size / axis.count;
+    axis.count = 1 + source.below(source.one_in(8) ? 100 * most_even : most_even);
+    for (int64_t i = 0; i < axis.count; ++i) windows.push_back(naive::even_window(i, axis.count, grains));
   }
-  axis.windows = windows.data();
+  for (Window& window : windows) window = {window.start * axis.grain, window.end * axis.grain};
   return axis;
 }
 
 PoolAxis whole_axis(int64_t size, std::vector<Window>& windows) {
   windows = {{0, size}};
-  return {size, 1, windows.data(), 0, 0, 0};
+  return {size, 1, true, 0, 0, 0};
 }
 
 void fuzz_window_kernels(ByteSource& source) {
@@ -279,7 +273,8 @@ void fuzz_window_kernels(ByteSource& source) {
     job.columns = some_axis(source, (1 << 15) + source.below(1 << 14), columns, 3);
   } else {
     job.rows = some_axis(source, 1 + source.below(30), rows);
-    job.columns = some_axis(source, source.one_in(16) ? 300 * width : width, columns);
+    const bool wide = source.one_in(16);
+    job.columns = some_axis(source, wide ? 300 * width : width, columns);
   }
   const Shape sizes = {job.depth.size, job.rows.size, job.columns.size};
   const int64_t cells = checked_cells(sizes), counts = job.depth.count * job.rows.count * job.columns.count;

@@ -79,7 +79,7 @@ class BinWriter {
   }
 
   // The bins from `first` on, one by one: of a few that is cheaper than to transpose a strip.
-  ONNX_MAXPOOL_NOINLINE void write_columns(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
+  ONNX_MAXPOOL_INLINE void write_columns(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
     const KeyOrder<Key> order = order_;
     const int64_t bins = bins_;
     StreamedCopy copy = streamed;
@@ -118,7 +118,7 @@ class BinWriter {
 
   // Channels come in another order than the output's, so that what is left beyond a channel's bins has to end before
   // the next one's last strip.
-  ONNX_MAXPOOL_NOINLINE void write_half_strips(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
+  void write_half_strips(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
     const KeyOrder<Key> order = order_;
     const int64_t bins = bins_;
     StreamedCopy copy = streamed;

@@ -29,7 +29,7 @@ class AdaptiveMaxPool : public Kernel {
       if (dim == 0) refuse("X has shape " + text(x.shape) + ", expected spatial dimensions of at least 1");
     }
     const Shape sizes = output_size(size, spatial.size());
-    std::vector<AxisPlan> axes;
+    std::vector<PoolAxis> axes;
     for (size_t i = 0; i < spatial.size(); ++i) axes.push_back({spatial[i], sizes[i], true, 0, 0, 0});
     if (has_indices_ && index_type_ == ElementType::int32_ && x.shape[0] && x.shape[1]) {
       const int64_t cells = checked_cells(spatial);

@@ -24,7 +24,7 @@ class Kernel {
 struct Variant {
   const char* domain;
   int since_version;
-  std::vector<ElementType> types;  // of the type variables, in the registry's order
+  std::vector<ElementType> types;        // of the type variables, in the registry's order
   std::vector<ElementType> index_types;  // that an index output may have, the default first; none without one
   ElementType index_type;                // this variant's
   BinEdges bin_edges;
