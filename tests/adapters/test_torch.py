@@ -174,11 +174,13 @@ def test_poolings_with_a_window_are_torchs_own(
     assert_equals_torch(module, proto, "portable", x)
 
 
-def test_the_readmes_snippet_for_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (snippet,) = re.findall(
-        r"```py\n(.*?)```", (Path(__file__).parent.parent.parent / "README.md").read_text(), re.DOTALL
-    )
+def test_the_readmes_snippets_for_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = Path(__file__).parent.parent.parent / "README.md"
+    snippets = re.findall(r"```py\n(.*?)```", readme.read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    exec(compile(snippet, "README.md", "exec"), {})
-    session = ort.InferenceSession("pool.onnx", providers=["CPUExecutionProvider"])
-    assert [output.shape for output in session.get_outputs()] == [[1, 3, 7, 5]] * 2
+    names: dict[str, Any] = {}
+    for snippet in snippets:
+        exec(compile(snippet, "README.md", "exec"), names)
+    made = ort.InferenceSession("pool.onnx", providers=["CPUExecutionProvider"])
+    assert [output.shape for output in made.get_outputs()] == [[1, 3, 7, 5]] * 2
+    assert torch.equal(names["values"], names["model"](names["example"])[0])
