@@ -1,14 +1,17 @@
-// The library's one export: puts the operators into a session's options.
+// The library's exports: one puts the operators into a session's options, the other tells of the instruction sets.
 #include <cstdio>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/targets.h"
 #include "operators/python_result.h"
 #include "runtime/custom_op.h"
+#include "runtime/handles.h"
 #include "runtime/keep_loaded.h"
 
 #if defined(_WIN32)
@@ -28,6 +31,7 @@ namespace {
 
 constexpr const char* kBinEdgesEntry = "onnx_maxpool.bin_edges";
 constexpr const char* kRegisteredEntry = "onnx_maxpool.registered";
+constexpr const char* kDefaultEdges = "default";  // in the entry above, where no bin edges are set
 
 struct Row {
   const Operator& op;
@@ -67,10 +71,12 @@ std::string config_entry(const OrtApi* api, const OrtSessionOptions* options, co
 }
 
 BinEdges parse_bin_edges(const std::string& name) {
-  if (name.empty() || name == "exact") return BinEdges::exact;
-  if (name == "float32") return BinEdges::float32;
+  if (name.empty()) return BinEdges::by_operator;
+  if (name == "onnx") return BinEdges::onnx;
+  if (name == "exact") return BinEdges::exact;
+  if (name == "double") return BinEdges::in_double;
   throw Error("onnx_maxpool: session config entry " + std::string(kBinEdgesEntry) + " is '" + escaped(name) +
-              "', expected 'exact' or 'float32'");
+              "', expected 'onnx', 'exact' or 'double'");
 }
 
 // The domains of one setting, for one runtime. They and their operators are never freed: sessions may outlive
@@ -100,7 +106,7 @@ void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_opti
   kernels();  // refuses an unknown ONNX_MAXPOOL_TARGET
   const std::string name = config_entry(api, options, kBinEdgesEntry);
   const BinEdges bin_edges = parse_bin_edges(name);
-  const std::string setting = bin_edges == BinEdges::exact ? "exact" : "float32";
+  const std::string setting = name.empty() ? kDefaultEdges : name;
   const std::string registered = config_entry(api, options, kRegisteredEntry);
   if (registered == setting) return;
   if (!registered.empty()) {
@@ -127,4 +133,34 @@ extern "C" ONNX_MAXPOOL_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* o
   }
   const OrtApi* api = base->GetApi(ort::kApiVersion);
   return guarded(api, [&] { register_in(api, options, is_at_least(base->GetVersionString(), 1, 28)); });
+}
+
+// A target as the library tells of it: its name, and whether this processor runs it and operators use it: 1 or 0. None
+// is used where ONNX_MAXPOOL_TARGET names none that runs.
+struct OnnxMaxpoolTarget {
+  const char* name;
+  int32_t runs_here, chosen;
+};
+
+// Writes the targets that were compiled, worst first, to an array with room for so many. Returns how many there are, or
+// 0 where memory is at an end.
+extern "C" ONNX_MAXPOOL_EXPORT size_t onnx_maxpool_targets(OnnxMaxpoolTarget* out, size_t room) {
+  using namespace onnx_maxpool;
+  const auto chosen = []() -> std::string {
+    try {
+      return kernels().target;
+    } catch (const Error&) {
+      return "";
+    }
+  };
+  try {
+    const std::vector<Target> all = targets();
+    const std::string used = chosen();
+    for (size_t i = 0; i < all.size() && i < room; ++i) {
+      out[i] = {all[i].kernels.target, all[i].runs_here, used == all[i].kernels.target};
+    }
+    return all.size();
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
 }

@@ -12,13 +12,17 @@ TESTS = Path(__file__).parent.parent
 
 
 def run_python(
-    *arguments: str | Path, variables: Mapping[str, str] | None = None, seconds: float = 600
+    *arguments: str | Path, variables: Mapping[str, str | None] | None = None, seconds: float = 600
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python ARGUMENTS...` in the folder of the tests, with this process's module path and more variables."""
+    """Run `python ARGUMENTS...` in the folder of the tests, with this process's module path and other variables.
+
+    A variable that is None is left out.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(variables or {})}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=TESTS,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(variables or {})},
+        env={name: value for name, value in environment.items() if value is not None},
         capture_output=True,
         text=True,
         timeout=seconds,

@@ -1,4 +1,5 @@
 // OpenVINO's AdaptiveMaxPool, since version 8: rules A1 to A5. The words of errors are adaptive_max_pool.py's.
+#include "base/window_plan.h"
 #include "operators/window_op.h"
 
 namespace onnx_maxpool {
@@ -28,7 +29,7 @@ class AdaptiveMaxPool : public Kernel {
       if (dim == 0) refuse("X has shape " + text(x.shape) + ", expected spatial dimensions of at least 1");
     }
     const Shape sizes = output_size(size, spatial.size());
-    std::vector<AxisPlan> axes;
+    std::vector<PoolAxis> axes;
     for (size_t i = 0; i < spatial.size(); ++i) axes.push_back({spatial[i], sizes[i], true, 0, 0, 0});
     if (has_indices_ && index_type_ == ElementType::int32_ && x.shape[0] && x.shape[1]) {
       const int64_t cells = checked_cells(spatial);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/window_plan.h"
 #include "operators/window_op.h"
 
 namespace onnx_maxpool {
@@ -46,7 +47,7 @@ class MaxPooling1 : public Kernel {
       refuse("X has shape " + text(x.shape) + ", expected " +
              (axes == 2 ? "4 dimensions (N, C, H, W)" : "5 dimensions (N, C, D, H, W)"));
     }
-    std::vector<AxisPlan> plans;
+    std::vector<PoolAxis> plans;
     std::vector<uint64_t> y(x.shape.begin(), x.shape.begin() + 2);
     for (size_t i = 0; i < axes; ++i) {
       const int64_t size = x.shape[2 + i];

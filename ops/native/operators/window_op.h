@@ -6,18 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "kernels/window.h"
 #include "runtime/custom_op.h"
 
 namespace onnx_maxpool {
-
-// The windows along one spatial axis, before they are worked out one by one.
-struct AxisPlan {
-  int64_t size;   // cells
-  int64_t count;  // windows
-  // Even windows share out the axis (A2). Others are [first + i*step, first + i*step + length), to be clipped (P4).
-  bool even;
-  int64_t first, step, length;
-};
 
 // The index output of an operator.
 struct IndexOutput {
@@ -26,8 +18,8 @@ struct IndexOutput {
   int64_t step;  // from a plane's first index to the next one's
 };
 
-// Plans and pools input 0 to outputs 0 and 1. Throws Error, with the operator's name, where an output is too large.
-void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x, const std::vector<AxisPlan>& axes,
+// Pools input 0 to outputs 0 and 1. Throws Error, with the operator's name, where an output is too large.
+void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x, const std::vector<PoolAxis>& axes,
                   const IndexOutput& index);
 
 // The index type that `name` spells, which is one of the two; the first is the default. Throws Error for other
