@@ -12,15 +12,28 @@ TESTS = Path(__file__).parent.parent
 
 
 def run_python(
-    *arguments: str | Path, variables: Mapping[str, str] | None = None, seconds: float = 600
+    *arguments: str | Path, variables: Mapping[str, str] | None = None, seconds: float = 600, folder: Path = TESTS
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python ARGUMENTS...` in the folder of the tests, with this process's module path and more variables."""
+    """Run `python ARGUMENTS...` in a folder, that of the tests, with this process's module path and more variables."""
     return subprocess.run(
         [sys.executable, *arguments],
-        cwd=TESTS,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(variables or {})},
+        cwd=folder,
+        env={**environment(), **(variables or {})},
         capture_output=True,
         text=True,
         timeout=seconds,
         check=False,
     )
+
+
+def start_python(*arguments: str | Path) -> subprocess.Popen[str]:
+    """Begin `python ARGUMENTS...` as `run_python` runs it."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, *arguments], cwd=TESTS, env=environment(), stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def environment() -> dict[str, str]:
+    """Of processes that find what the tests find."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -19,6 +19,20 @@ HEAD = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
     }""")
 """An output with an entry per ROI, and one with an entry per row."""
 
+SLOW = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    slow (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,3] pooled, float[N,C,1,1] best) {
+        pooled = MaxRoiPool <pooled_shape = [2, 3], spatial_scale = 0.5> (X, rois)
+        most = GlobalMaxPool (X)
+        greatest = ReduceMax (X)
+        cells = Constant <value_ints = [50000000]> ()
+        flat = Constant <value_ints = [-1]> ()
+        one = Reshape (greatest, flat)
+        many = Expand (one, cells)
+        again = ReduceMax <keepdims = 0> (many)
+        best = Min (most, again)
+    }""")
+"""The same outputs, after some 50 ms."""
+
 
 def ragged_rows(count: int, shapes: tuple[tuple[int, ...], ...] = ((3, 12, 16),)) -> dict[str, Any]:
     """Columns of images in these shapes by turns, with 0, 1, 2, 3 boxes by turns, and a column of the caller's."""
