@@ -25,6 +25,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from onnx_maxpool.adapters.registration import targets
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "build" / "fuzz" / "tests" / "native"
 SEEDS = ROOT / "tests" / "native" / "corpus"
@@ -80,14 +82,8 @@ def build() -> None:
 
 
 def targets_here() -> list[str]:
-    """The instruction sets that this processor runs, best first: the library's own answer to one that there is not."""
-    environment = {**os.environ, "ONNX_MAXPOOL_TARGET": "none"}
-    asked = [PROGRAMS / "fuzz_operators", "-runs=0"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=False, env=environment).stderr
-    found = re.search(r"ONNX_MAXPOOL_TARGET is 'none', expected one of (.*)", said)
-    if not found:
-        sys.exit(f"{asked[0]} says of the target 'none': {said}, expected the list of those that there are")
-    return found[1].split(", ")[::-1]
+    """The instruction sets that this processor runs, best first, as the installed library tells."""
+    return [target.name for target in reversed(targets()) if target.runs_here]
 
 
 def start(command: list[str], log: Path, target: str) -> Job:
@@ -136,8 +132,8 @@ def main(
     build()
     program = PROGRAMS / f"fuzz_{fuzzer.value}"
     # The jobs take turns with them. The kernels' fuzzer runs each input on all by itself.
-    targets = targets_here() if fuzzer is Fuzzer.operators else ["baseline"]
-    target_of = [targets[job % len(targets)] for job in range(jobs)]
+    here = targets_here() if fuzzer is Fuzzer.operators else ["baseline"]
+    target_of = [here[job % len(here)] for job in range(jobs)]
     corpus = corpus or ROOT / "build" / "corpus" / fuzzer.value
     failures = corpus.with_name(f"{corpus.name}-failures")
     for folder in (corpus, failures):
@@ -170,7 +166,7 @@ def main(
         if crashes:
             report(console, program, Path(crashes[-1].decode()), target_of[number])
     if merge_after and not failed:
-        merge(program, corpus, targets)
+        merge(program, corpus, here)
     console.print(f"{sum(job.runs for job in started):,} inputs ran, {len(failed)} of {jobs} jobs failed")
     console.print(f"corpus: {len(list(corpus.iterdir())):,} inputs in {corpus}", markup=False, soft_wrap=True)
     sys.exit(1 if failed else 0)

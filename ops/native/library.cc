@@ -1,14 +1,17 @@
-// The library's one export: puts the operators into a session's options.
+// The library's exports: one puts the operators into a session's options, the other tells of the instruction sets.
 #include <cstdio>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/targets.h"
 #include "operators/python_result.h"
 #include "runtime/custom_op.h"
+#include "runtime/handles.h"
 #include "runtime/keep_loaded.h"
 
 #if defined(_WIN32)
@@ -127,4 +130,34 @@ extern "C" ONNX_MAXPOOL_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* o
   }
   const OrtApi* api = base->GetApi(ort::kApiVersion);
   return guarded(api, [&] { register_in(api, options, is_at_least(base->GetVersionString(), 1, 28)); });
+}
+
+// A target as the library tells of it: its name, and whether this processor runs it and operators use it: 1 or 0. None
+// is used where ONNX_MAXPOOL_TARGET names none that runs.
+struct OnnxMaxpoolTarget {
+  const char* name;
+  int32_t runs_here, chosen;
+};
+
+// Writes the targets that were compiled, worst first, to an array with room for so many. Returns how many there are, or
+// 0 where memory is at an end.
+extern "C" ONNX_MAXPOOL_EXPORT size_t onnx_maxpool_targets(OnnxMaxpoolTarget* out, size_t room) {
+  using namespace onnx_maxpool;
+  const auto chosen = []() -> std::string {
+    try {
+      return kernels().target;
+    } catch (const Error&) {
+      return "";
+    }
+  };
+  try {
+    const std::vector<Target> all = targets();
+    const std::string used = chosen();
+    for (size_t i = 0; i < all.size() && i < room; ++i) {
+      out[i] = {all[i].kernels.target, all[i].runs_here, used == all[i].kernels.target};
+    }
+    return all.size();
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
 }

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import platform
+import re
 import subprocess
+from pathlib import Path
 
 from support.child import run_python
+
+from onnx_maxpool.adapters.registration import targets
+from onnx_maxpool.benchmark.peers import HELD_TO
+
+ROOT = Path(__file__).parent.parent.parent
 
 TARGET_SCRIPT = """
 import numpy as np
@@ -32,23 +40,57 @@ print("equal")
 """
 
 
-def run_with_target(target: str, *command: str) -> subprocess.CompletedProcess[str]:
+def run_with_target(target: str | None, *command: str) -> subprocess.CompletedProcess[str]:
     return run_python(*command, variables={"ONNX_MAXPOOL_TARGET": target})
 
 
 def targets_here() -> list[str]:
-    """The library's own answer to a target that there is not: the list of those that this processor runs."""
+    return [target.name for target in targets() if target.runs_here]
+
+
+def test_the_library_tells_its_targets() -> None:
+    rows = (ROOT / "ops" / "native" / "kernels" / "targets.inc").read_text()
+    listed = re.findall(r'^TARGET\((\w+), ".*"\)$', rows, re.MULTILINE)
+    names = [target.name for target in targets()]
+    assert names == (listed if platform.machine() in ("x86_64", "AMD64") else listed[:1])
+    assert names[0] == "baseline"
+    assert targets()[0].runs_here
+
+
+def test_the_benchmark_is_held_to_every_target_but_the_best() -> None:
+    assert set(HELD_TO) >= {target.name for target in targets()[:-1]}
+
+
+def test_one_target_is_chosen() -> None:
+    ask = "from onnx_maxpool.adapters.registration import targets; print(*[t.name for t in targets() if t.chosen])"
+    assert run_with_target(None, "-c", ask).stdout.split() == targets_here()[-1:]
+    for target in targets_here():
+        assert run_with_target(target, "-c", ask).stdout.split() == [target]
+
+
+def test_a_target_that_there_is_not_is_an_error() -> None:
     register = "import onnxruntime, onnx_maxpool; onnx_maxpool.register(onnxruntime.SessionOptions())"
-    answer = run_with_target("none", "-c", register)
-    message = answer.stderr.strip().splitlines()[-1]
-    assert "environment variable ONNX_MAXPOOL_TARGET is 'none', expected one of" in message
-    return message.rpartition("expected one of ")[2].split(", ")
+    message = run_with_target("none", "-c", register).stderr.strip().splitlines()[-1]
+    expected = ", ".join(targets_here())
+    assert message.endswith(f"environment variable ONNX_MAXPOOL_TARGET is 'none', expected one of {expected}")
+    ask = "from onnx_maxpool.adapters.registration import targets; print(*targets(), sep='\\n')"
+    answer = run_with_target("none", "-c", ask)
+    assert answer.stdout.count("chosen=False") == len(targets()), answer.stderr
+
+
+def test_every_operation_on_vectors_has_a_test() -> None:
+    """In tests/native/test_simd_*.cc, which CMake's tests run on every target: each function and each method."""
+    headers = (ROOT / "ops" / "native" / "kernels" / "simd").glob("*.h")
+    declared = re.compile(r"^(?:inline|constexpr)[^=;{]*?\b(\w+)\(|^  (?:V|void) (\w+)\(", re.MULTILINE)
+    names = {a or b for header in headers for a, b in declared.findall(header.read_text())}
+    assert {"load", "table_lookup_lanes", "from_key", "concat_odd", "transpose", "half_lane", "finish"} <= names
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "native").glob("test_simd_*.cc"))
+    helpers = {"shuffled", "lanes_from"}  # of the shuffles
+    assert {name for name in names - helpers if not re.search(rf"\b{name}[<(]", tests)} == set()
 
 
 def test_every_target_equals_the_reference() -> None:
-    targets = targets_here()
-    assert targets[0] == "baseline"
-    for target in targets:
+    for target in targets_here():
         done = run_with_target(target, "-c", TARGET_SCRIPT)
         assert (done.stdout.strip(), done.returncode) == ("equal", 0), f"{target}: {done.stderr}"
 

@@ -8,41 +8,18 @@
 #include <vector>
 
 #include "cells.h"
-#include "kernels/roi.h"
-#include "kernels/window.h"
+#include "kernels/targets.h"
 #include "oracle.h"
-
-#define DECLARE_KERNELS(target)                                       \
-  namespace onnx_maxpool::target {                                    \
-  const RoiKernel& roi_kernel(size_t element_size, int64_t channels); \
-  const PoolKernel& pool_kernel(const PoolJob&, size_t element_size); \
-  }
-DECLARE_KERNELS(baseline)
-#ifdef ONNX_MAXPOOL_X86_TARGETS
-DECLARE_KERNELS(avx2)
-DECLARE_KERNELS(avx512)
-#endif
 
 namespace {
 
 using namespace onnx_maxpool;
 
-struct Target {
-  const char* name;
-  const RoiKernel& (*roi)(size_t, int64_t);
-  const PoolKernel& (*pool)(const PoolJob&, size_t);
-};
-
-std::vector<Target> targets() {
-  std::vector<Target> here = {{"baseline", baseline::roi_kernel, baseline::pool_kernel}};
-#ifdef ONNX_MAXPOOL_X86_TARGETS
-  const bool bmi = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  if (bmi && __builtin_cpu_supports("avx2")) here.push_back({"avx2", avx2::roi_kernel, avx2::pool_kernel});
-  if (bmi && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-    here.push_back({"avx512", avx512::roi_kernel, avx512::pool_kernel});
+std::vector<Kernels> kernels_here() {
+  std::vector<Kernels> here;
+  for (const Target& target : targets()) {
+    if (target.runs_here) here.push_back(target.kernels);
   }
-#endif
   return here;
 }
 
@@ -213,10 +190,10 @@ void fuzz_roi_kernels(ByteSource& source) {
       }
     }
   }
-  for (const Target& target : targets()) {
+  for (const Kernels& kernels : kernels_here()) {
     const auto y = stand_in::tensor(type, {job.rois, job.channels, job.bins_y, job.bins_x}, offset);
     job.y = y->block.data();
-    const RoiKernel& kernel = target.roi(element_size(type), job.channels);
+    const RoiKernel& kernel = kernels.roi(element_size(type), job.channels);
     const auto divide = [&](int64_t channels) {
       std::vector<RoiUnit> units = units_of((job.channels + channels - 1) / channels);
       job.units = units.data();
@@ -225,13 +202,13 @@ void fuzz_roi_kernels(ByteSource& source) {
     };
     const std::vector<RoiUnit> units = divide(kernel.vector_bytes / static_cast<int64_t>(element_size(type)));
     run_units(job, shared ? kernel.shared : kernel.separate, threads);
-    compare(target.name, *y, expected, words);
+    compare(kernels.target, *y, expected, words);
     if (std::max(job.width, job.bins_x) > kernel.narrow_map_width) continue;
     const auto narrow = stand_in::tensor(type, {job.rois, job.channels, job.bins_y, job.bins_x}, offset);
     job.y = narrow->block.data();
     const std::vector<RoiUnit> narrow_units = divide(kNarrowMapChannels);
     run_units(job, kernel.narrow_map, threads);
-    compare(target.name, *narrow, expected, "narrow map, " + words);
+    compare(kernels.target, *narrow, expected, "narrow map, " + words);
   }
 }
 
@@ -334,15 +311,15 @@ void fuzz_window_kernels(ByteSource& source) {
                             std::to_string(job.planes) + " of " + text(sizes) + (indexed ? ", indexed" : "") +
                             ", steps " + text(Shape{job.depth.step, job.rows.step, job.columns.step}) + "\n" +
                             text_of("depth", depth) + text_of("rows", rows) + text_of("columns", columns);
-  for (const Target& target : targets()) {
+  for (const Kernels& kernels : kernels_here()) {
     const auto y = stand_in::tensor(type, y_shape, offset);
     const auto found =
         stand_in::tensor(job.indices_are_64_bits ? ElementType::uint64_ : ElementType::uint32_, y_shape, offset);
     job.y = y->block.data();
     job.indices = indexed ? found->block.data() : nullptr;
-    run_units(job, target.pool(job, element_size(type)), threads);
-    compare(target.name, *y, values, words);
-    if (indexed) compare(target.name, *found, indices, words);
+    run_units(job, kernels.pool(job, element_size(type)), threads);
+    compare(kernels.target, *y, values, words);
+    if (indexed) compare(kernels.target, *found, indices, words);
   }
 }
 

@@ -18,6 +18,9 @@ struct OperatorCase {
   std::vector<const OrtValue*> input_values() const;
 };
 
+// A type as operators' names and messages spell it.
+const char* name_of(onnx_maxpool::ElementType type);
+
 OperatorCase decode_operator_case(ByteSource source);
 
 // The case as a reader wants it: operator, attributes, shapes, and the cells of small inputs.

@@ -1,24 +1,16 @@
-// How a run of ROIs is planned (plans/roi_plan.h): the grouping by image, where the cost model changes its mind, and
-// for how many threads (runtime/threads.h).
+// How a run of ROIs is planned (plans/roi_plan.h): the grouping by image, and where the cost model changes its mind.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "plans/roi_plan.h"
-#include "runtime/threads.h"
+#include "require.h"
 
 namespace {
 
 using namespace onnx_maxpool;
-
-void require(bool holds, const std::string& what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what.c_str());
-  std::abort();
-}
 
 // A map of VGG-16's, in float on AVX-512, on one thread.
 RoiShape vgg16(int64_t rois) { return {1, 512, 38, 50, rois, 7, 7, 32, 64, 16, 1, 512 * 38 * 50 * 4}; }
@@ -344,26 +336,6 @@ void divides_sweeps_alike() {
   }
 }
 
-// Of a machine with 64 processors.
-void learns_how_many_threads_there_are() {
-  constexpr double kWorth = 1000, kLong = 1e9;
-  Threads threads(64, kWorth);
-  require(threads.count() == 64 && threads.workers(kLong) == 64, "threads that have yet to be seen");
-  require(threads.workers(0) == 1 && threads.workers(2.5 * kWorth) == 3, "workers are worth their waking");
-  threads.saw(8, 8, kLong);
-  require(threads.count() == 64, "as many threads as workers may be fewer than there are");
-  threads.saw(64, 2, 20 * kWorth - 1);
-  require(threads.count() == 64, "in a short run not all threads take part");
-  threads.saw(64, 3, kLong);
-  require(threads.count() == 3 && threads.workers(kLong) == 6, "threads are as many as have worked");
-  threads.saw(6, 1, kLong);
-  require(threads.count() == 3, "threads may be busy elsewhere");
-  threads.saw(6, 6, kWorth);
-  require(threads.count() == 6 && threads.workers(kLong) == 12, "more threads have been seen");
-  threads.saw(12, 64, kLong);
-  require(threads.workers(kLong) == 64, "no more workers than processors");
-}
-
 void estimates_work() {
   double last = 0;
   for (int64_t rois : {1, 2, 10, 100, 1000}) {
@@ -398,7 +370,6 @@ int main() {
     orders_a_sweep(466, threads);
   }
   divides_sweeps_alike();
-  learns_how_many_threads_there_are();
   estimates_work();
   std::puts("all is well");
   return 0;

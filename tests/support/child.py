@@ -12,13 +12,19 @@ TESTS = Path(__file__).parent.parent
 
 
 def run_python(
-    *arguments: str | Path, variables: Mapping[str, str] | None = None, seconds: float = 600, folder: Path = TESTS
+    *arguments: str | Path,
+    variables: Mapping[str, str | None] | None = None,
+    seconds: float = 600,
+    folder: Path = TESTS,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python ARGUMENTS...` in a folder, that of the tests, with this process's module path and more variables."""
+    """Run `python ARGUMENTS...` in a folder, that of the tests, with this process's module path and other variables.
+
+    A variable that is None is left out.
+    """
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env={**environment(), **(variables or {})},
+        env={name: value for name, value in {**environment(), **(variables or {})}.items() if value is not None},
         capture_output=True,
         text=True,
         timeout=seconds,

@@ -6,7 +6,9 @@
 #include "kernels/roi.h"
 
 #include "kernels/roi_narrow_map.h"
-#include "kernels/simd/vector.h"
+#include "kernels/simd/order.h"
+#include "kernels/simd/streamed_copy.h"
+#include "kernels/simd/transpose.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
@@ -240,7 +242,6 @@ class RoiPool {
   // Channels come in another order than the output's, so that what is left beyond a channel's bins has to end before
   // the next one's last strip.
   void write_half_strips(const V* from, Key* out, int64_t first) {
-    using Half = typename MakeSequence<kStrip>::type;
     StreamedCopy copy = copy_;
     for (; first >= 0; first -= kStrip) {
       V strip[kStrip];
@@ -249,8 +250,8 @@ class RoiPool {
 #pragma GCC unroll 16
       for (int i = 0; i < kStrip; ++i) {
         Key* const to = out + half_lane<kLanes>(i) * bins_per_roi_ + first;
-        store(to, half_of<0, Key>(strip[i], Half{}));
-        store(to + kHalfApart * bins_per_roi_, half_of<1, Key>(strip[i], Half{}));
+        store(to, lower_half<Key>(strip[i]));
+        store(to + kHalfApart * bins_per_roi_, upper_half<Key>(strip[i]));
         if (i % 2) copy.step();
       }
     }

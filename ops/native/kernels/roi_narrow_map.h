@@ -1,11 +1,12 @@
 // The maximum over the bins of ROIs of a map that is no wider than a vector: for processors with AVX-512.
 //
-// Lanes are columns: a row of a map is one vector, and a row of bins is the maximum of a few permutations of one. So
+// Lanes are columns: a row of a map is one vector, and a row of bins is the maximum of a few lookups in one. So
 // bins come in the output's order, where kernels/roi.cc's other modes have to transpose them.
 #pragma once
 
 #include "kernels/roi.h"
-#include "kernels/simd/vector.h"
+#include "kernels/simd/order.h"
+#include "kernels/simd/streamed_copy.h"
 
 #if defined(__AVX512BW__)
 
@@ -64,7 +65,7 @@ class NarrowMapPool {
   void read_map() {
     const Key* from = x_;
     for (int64_t y = 0; y < channels_ * job_.height; ++y, from += job_.width) {
-      map_[y] = order_.to_key(load_some<V>(from, job_.width));
+      map_[y] = order_.to_key(load_n<V>(from, job_.width));
     }
   }
 
@@ -140,11 +141,11 @@ class NarrowMapPool {
         V best = empty;
         if (lines > 0) {
           const V line = max_of_rows(map_ + (first + c) * height + start, lines);
-          best = permute(line, columns[0]);
-          for (int64_t n = 1; n < widest; ++n) best = max(best, permute(line, columns[n]));
+          best = table_lookup_lanes(line, columns[0]);
+          for (int64_t n = 1; n < widest; ++n) best = max(best, table_lookup_lanes(line, columns[n]));
           best = any ? best : empty;
         }
-        store_some(to + (c * bins_y + i) * bins_x, order.from_key(best), bins_x);
+        store_n(to + (c * bins_y + i) * bins_x, order.from_key(best), bins_x);
         copy.step();
       }
     }

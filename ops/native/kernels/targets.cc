@@ -3,40 +3,31 @@
 #include <cstdlib>
 #include <string>
 
-#if defined(ONNX_MAXPOOL_X86_TARGETS)
+#if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 #include "base/error.h"
 
-#define ONNX_MAXPOOL_DECLARE(target)                                  \
-  namespace onnx_maxpool::target {                                    \
+#define TARGET(name, options)                                         \
+  namespace onnx_maxpool::name {                                      \
   const RoiKernel& roi_kernel(size_t element_size, int64_t channels); \
   const PoolKernel& pool_kernel(const PoolJob&, size_t element_size); \
   }
-#define ONNX_MAXPOOL_KERNELS(target) {#target, onnx_maxpool::target::roi_kernel, onnx_maxpool::target::pool_kernel}
-
-ONNX_MAXPOOL_DECLARE(baseline)
-#if defined(ONNX_MAXPOOL_X86_TARGETS)
-ONNX_MAXPOOL_DECLARE(avx2)
-ONNX_MAXPOOL_DECLARE(avx512)
-#endif
+#include "kernels/targets.inc"
+#undef TARGET
 
 namespace onnx_maxpool {
 namespace {
 
-struct Target {
-  Kernels kernels;
-  bool runs_here;
-};
-
-#if defined(ONNX_MAXPOOL_X86_TARGETS)
+// Which targets it runs.
 struct Processor {
-  bool avx2 = false, avx512 = false;
+  bool baseline = true, avx2 = false, avx512 = false;
 };
 
-// What the processor has and the operating system saves when it switches threads, for the flags of CMakeLists.txt. Not
-// by __builtin_cpu_supports, as that needs a part of the compiler's runtime that Clang does not bring everywhere.
+#if defined(__x86_64__)
+// What the processor has and the operating system saves when it switches threads, for the options of targets.inc.
+// Not by __builtin_cpu_supports, as that needs a part of the compiler's runtime that Clang does not bring everywhere.
 Processor processor() {
   constexpr unsigned kOsxsave = 1u << 27, kAvx = 1u << 28;              // leaf 1, ecx
   constexpr unsigned kBmi = 1u << 3, kAvx2 = 1u << 5, kBmi2 = 1u << 8;  // leaf 7, ebx
@@ -53,36 +44,37 @@ Processor processor() {
   found.avx512 = found.avx2 && has(saved, kSavesZmm) && has(ebx, kAvx512f | kAvx512dq | kAvx512bw | kAvx512vl);
   return found;
 }
+#else
+Processor processor() { return {}; }
 #endif
 
 Kernels choose() {
-#if defined(ONNX_MAXPOOL_X86_TARGETS)
-  const Processor here = processor();
-#endif
-  // Worst to best.
-  const Target targets[] = {
-      {ONNX_MAXPOOL_KERNELS(baseline), true},
-#if defined(ONNX_MAXPOOL_X86_TARGETS)
-      {ONNX_MAXPOOL_KERNELS(avx2), here.avx2},
-      {ONNX_MAXPOOL_KERNELS(avx512), here.avx512},
-#endif
-  };
   const char* wanted = std::getenv("ONNX_MAXPOOL_TARGET");
-  const Target* chosen = nullptr;
+  const Kernels* chosen = nullptr;
   std::string known;
-  for (const Target& target : targets) {
+  const std::vector<Target> all = targets();
+  for (const Target& target : all) {
     if (!target.runs_here) continue;
     known += (known.empty() ? "" : ", ") + std::string(target.kernels.target);
-    if (!wanted || std::string(wanted) == target.kernels.target) chosen = &target;
+    if (!wanted || std::string(wanted) == target.kernels.target) chosen = &target.kernels;
   }
   if (!chosen) {
     throw Error("onnx_maxpool: environment variable ONNX_MAXPOOL_TARGET is '" + escaped(wanted) +
                 "', expected one of " + known);
   }
-  return chosen->kernels;
+  return *chosen;
 }
 
 }  // namespace
+
+std::vector<Target> targets() {
+  const Processor here = processor();
+  return {
+#define TARGET(name, options) {{#name, name::roi_kernel, name::pool_kernel}, here.name},
+#include "kernels/targets.inc"
+#undef TARGET
+  };
+}
 
 const Kernels& kernels() {
   static const Kernels chosen = choose();

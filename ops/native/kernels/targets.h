@@ -1,8 +1,9 @@
-// Which of the compiled kernels this processor runs.
+// Which kernels were compiled (targets.inc), and which of them this processor runs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/roi.h"
 #include "kernels/window.h"
@@ -15,6 +16,14 @@ struct Kernels {
   const RoiKernel& (*roi)(size_t element_size, int64_t channels);
   const PoolKernel& (*pool)(const PoolJob&, size_t element_size);
 };
+
+struct Target {
+  Kernels kernels;
+  bool runs_here;
+};
+
+// All that were compiled, worst first.
+std::vector<Target> targets();
 
 // The best target that this processor runs, or the one that the environment variable ONNX_MAXPOOL_TARGET names.
 // Chosen once. Throws Error where that names none that was compiled and that this processor runs.

@@ -11,7 +11,8 @@
 // elements are kernels/window_large.h's where indices are wanted.
 #include "kernels/window.h"
 
-#include "kernels/simd/vector.h"
+#include "kernels/simd/order.h"
+#include "kernels/simd/shuffle.h"
 #include "kernels/window_large.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -48,7 +49,6 @@ class WindowPool {
   using V = Vector<Lane, kVectorBytes>;
   using Bits = Vector<Element, kLanes * sizeof(Element)>;
   using Cells = Best<V, indexed>;
-  using Lanes = Shuffle<Lane, kLanes>;
 
  public:
   static int64_t units(const PoolJob& job) {
@@ -159,7 +159,7 @@ class WindowPool {
   }
 
   // The cells of a row from `from` on. Lanes beyond the row may hold anything, but nothing beyond the tensor is read.
-  V keys_at(const Element* from) const { return convert_keys<Lane, Element, kLanes>(order_.to_key(load<Bits>(from))); }
+  V keys_at(const Element* from) const { return promote_to<Lane, Element, kLanes>(order_.to_key(load<Bits>(from))); }
   V keys_at_end(const Element* from) const {
     const int64_t left = x_end_ - from;
     if (left >= kLanes) return keys_at(from);
@@ -364,24 +364,24 @@ class WindowPool {
 
   static Cells interleaved(const Cells& a, const Cells& b) {
     if constexpr (indexed) {
-      return either({Lanes::low(a.key, b.key), Lanes::low(a.position, b.position)},
-                    {Lanes::high(a.key, b.key), Lanes::high(a.position, b.position)});
+      return either({interleave_whole_lower<Lane>(a.key, b.key), interleave_whole_lower<Lane>(a.position, b.position)},
+                    {interleave_whole_upper<Lane>(a.key, b.key), interleave_whole_upper<Lane>(a.position, b.position)});
     } else {
-      return either({Lanes::low(a.key, b.key)}, {Lanes::high(a.key, b.key)});
+      return either({interleave_whole_lower<Lane>(a.key, b.key)}, {interleave_whole_upper<Lane>(a.key, b.key)});
     }
   }
   static Cells even(const Cells& a, const Cells& b) {
     if constexpr (indexed) {
-      return {Lanes::even(a.key, b.key), Lanes::even(a.position, b.position)};
+      return {concat_even<Lane>(a.key, b.key), concat_even<Lane>(a.position, b.position)};
     } else {
-      return {Lanes::even(a.key, b.key)};
+      return {concat_even<Lane>(a.key, b.key)};
     }
   }
   static Cells odd(const Cells& a, const Cells& b) {
     if constexpr (indexed) {
-      return {Lanes::odd(a.key, b.key), Lanes::odd(a.position, b.position)};
+      return {concat_odd<Lane>(a.key, b.key), concat_odd<Lane>(a.position, b.position)};
     } else {
-      return {Lanes::odd(a.key, b.key)};
+      return {concat_odd<Lane>(a.key, b.key)};
     }
   }
 
@@ -389,7 +389,7 @@ class WindowPool {
   // so that lanes beyond are overwritten by what follows; but nothing may stick out of the piece.
   void write(const Cells& best, int64_t count) {
     if (count > kLanes) count = kLanes;
-    const Bits values = order_.from_key(convert_keys<Element, Lane, kLanes>(best.key));
+    const Bits values = order_.from_key(truncate_to<Element, Lane, kLanes>(best.key));
     const bool whole = output_ + kLanes <= end_;
     Element* to = static_cast<Element*>(job_.y) + output_;
     if (whole) {

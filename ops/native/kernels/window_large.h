@@ -4,7 +4,7 @@
 // elements, it is faster to take the maximum alone, block by block, and to look for it in the first block that has it.
 #pragma once
 
-#include "kernels/simd/vector.h"
+#include "kernels/simd/order.h"
 #include "kernels/window.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -100,9 +100,9 @@ class LargeWindowPool {
     for (;; from += kSearched) {
       V any_found = found(from);
       for (int64_t x = kLanes; x < kSearched; x += kLanes) any_found |= found(from + x);
-      if (any(any_found)) break;
+      if (!all_false(any_found)) break;
     }
-    while (!any(found(from))) from += kLanes;
+    while (all_false(found(from))) from += kLanes;
     if (from > last) from = last;
     Element lanes[kLanes];
     store(lanes, order_.merged(keys(row + from)));

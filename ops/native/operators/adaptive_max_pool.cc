@@ -1,4 +1,5 @@
 // OpenVINO's AdaptiveMaxPool, since version 8: rules A1 to A5. The words of errors are adaptive_max_pool.py's.
+#include "base/window_plan.h"
 #include "operators/window_op.h"
 
 namespace onnx_maxpool {

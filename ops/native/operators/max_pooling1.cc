@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/window_plan.h"
 #include "operators/window_op.h"
 
 namespace onnx_maxpool {

@@ -6,13 +6,14 @@
 #include <cstring>
 
 #include "base/machine.h"
+#include "base/window_plan.h"
 #include "kernels/targets.h"
+#include "plans/roi_cost.h"
 #include "plans/roi_plan.h"
 
 namespace onnx_maxpool {
 namespace {
 
-constexpr double kWindow = 15;      // cycles to find one
 constexpr int64_t kUnitRois = 128;  // whose windows a thread finds at a time
 
 constexpr const char* kColumns[] = {"batch", "x1", "y1", "x2", "y2"};
@@ -49,9 +50,9 @@ class Rois {
   ElementType type_;
 };
 
-class RoiPool : public Kernel {
+class RoiNode : public Kernel {
  public:
-  RoiPool(const RoiOp& op, const Variant& variant, const Attributes& attributes)
+  RoiNode(const RoiOp& op, const Variant& variant, const Attributes& attributes)
       : op_(op),
         type_(variant.types[0]),
         bin_edges_(variant.bin_edges),
@@ -165,7 +166,7 @@ class RoiPool : public Kernel {
                   &windows.columns[static_cast<size_t>(row * pooled_[1])]);
       windows.image[static_cast<size_t>(row)] = static_cast<int64_t>(rois.at(row, 0));  // truncates toward zero (M10)
     };
-    const double cycles = kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
+    const double cycles = roi_costs::kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
     run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {
       const int64_t end = std::min(count, (unit + 1) * kUnitRois);
       for (int64_t row = unit * kUnitRois; row < end; ++row) plan_roi(row);
@@ -186,7 +187,7 @@ std::vector<Parameter> roi_inputs(const Variant& variant) { return {{variant.typ
 std::vector<Parameter> roi_outputs(const Variant& variant) { return {{variant.types[0]}}; }
 
 std::unique_ptr<Kernel> make_roi_pool(const RoiOp& op, const Variant& variant, const Attributes& attributes) {
-  return std::make_unique<RoiPool>(op, variant, attributes);
+  return std::make_unique<RoiNode>(op, variant, attributes);
 }
 
 void infer_roi_pool(const RoiOp& op, const Inference& node) {

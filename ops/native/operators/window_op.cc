@@ -1,5 +1,6 @@
 #include "operators/window_op.h"
 
+#include "base/window_plan.h"
 #include "kernels/targets.h"
 
 namespace onnx_maxpool {

@@ -2,7 +2,7 @@
 
 #if defined(_WIN32)
 #define NOMINMAX
-#include <base/window_plan.h>
+#include <windows.h>
 #elif !defined(__linux__)
 #include <dlfcn.h>
 #endif

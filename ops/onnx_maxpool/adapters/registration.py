@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import onnxruntime as ort
@@ -29,6 +31,33 @@ def library_path() -> str:
     if not path.exists():
         raise FileNotFoundError(f"onnx_maxpool: {path} is missing, expected the library that `pip install` builds")
     return str(path)
+
+
+@dataclass(frozen=True)
+class Target:
+    """An instruction set that the library's kernels were compiled for."""
+
+    name: str
+    runs_here: bool
+    """Whether this processor has it."""
+    chosen: bool
+    """Whether operators use it: the best one, or the one that the environment variable ONNX_MAXPOOL_TARGET names."""
+
+
+def targets() -> tuple[Target, ...]:
+    """All of them, worst first. None is chosen where ONNX_MAXPOOL_TARGET names none that runs here.
+
+    Raises FileNotFoundError if the package was installed without the library.
+    """
+
+    class Row(ctypes.Structure):
+        _fields_ = (("name", ctypes.c_char_p), ("runs_here", ctypes.c_int32), ("chosen", ctypes.c_int32))
+
+    ask = ctypes.CDLL(library_path()).onnx_maxpool_targets
+    ask.restype, ask.argtypes = ctypes.c_size_t, (ctypes.POINTER(Row), ctypes.c_size_t)
+    rows = (Row * ask(None, 0))()
+    ask(rows, len(rows))
+    return tuple(Target(row.name.decode(), bool(row.runs_here), bool(row.chosen)) for row in rows)
 
 
 def register(session_options: ort.SessionOptions, *, bin_edges: BinEdges = "exact") -> None:

@@ -1,0 +1,116 @@
+// Lanes of two vectors in other places.
+#pragma once
+
+#include "kernels/simd/vector.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+
+// Sequence<0, 1, ..., count - 1>, to write a shuffle's lane numbers as an expression.
+template <int... numbers>
+struct Sequence {};
+template <int count, int... numbers>
+struct MakeSequence : MakeSequence<count - 1, count - 1, numbers...> {};
+template <int... numbers>
+struct MakeSequence<0, numbers...> {
+  using type = Sequence<numbers...>;
+};
+
+// Lane i of the result is the `of(i)`-th of the lanes of `a` and then `b`.
+template <class Key, class Of, class V, int... i>
+inline auto shuffled(V a, V b, Sequence<i...>) {
+  using Keys = Vector<Key, sizeof(V)>;
+  return __builtin_shufflevector(reinterpret_cast<Keys>(a), reinterpret_cast<Keys>(b), Of::of(i)...);
+}
+template <class Key, class Of, class V>
+inline V shuffled(V a, V b) {
+  return reinterpret_cast<V>(shuffled<Key, Of>(a, b, typename MakeSequence<sizeof(V) / sizeof(Key)>::type{}));
+}
+
+// Of each pair of blocks their lower halves in turn, a0 b0 a1 b1 ..., or the upper ones: one cheap instruction.
+template <int lanes, int per_block, int upper>
+struct InterleavedInBlocks {
+  static constexpr int of(int i) {
+    return i / per_block * per_block + upper * per_block / 2 + i % per_block / 2 + i % 2 * lanes;
+  }
+};
+template <class Key, class V>
+inline V interleave_lower(V a, V b) {
+  return shuffled<Key, InterleavedInBlocks<sizeof(V) / sizeof(Key), 16 / sizeof(Key), 0>>(a, b);
+}
+template <class Key, class V>
+inline V interleave_upper(V a, V b) {
+  return shuffled<Key, InterleavedInBlocks<sizeof(V) / sizeof(Key), 16 / sizeof(Key), 1>>(a, b);
+}
+
+// Of the whole vectors their lower halves in turn, a0 b0 a1 b1 ..., or the upper ones.
+template <int lanes, int upper>
+struct Interleaved {
+  static constexpr int of(int i) { return upper * lanes / 2 + i / 2 + i % 2 * lanes; }
+};
+template <class Key, class V>
+inline V interleave_whole_lower(V a, V b) {
+  return shuffled<Key, Interleaved<sizeof(V) / sizeof(Key), 0>>(a, b);
+}
+template <class Key, class V>
+inline V interleave_whole_upper(V a, V b) {
+  return shuffled<Key, Interleaved<sizeof(V) / sizeof(Key), 1>>(a, b);
+}
+
+// Every other lane, a0 a2 ... b0 b2 ..., or a1 a3 ... b1 b3 .... Highway has the lower half's vector second.
+template <int odd>
+struct EveryOther {
+  static constexpr int of(int i) { return 2 * i + odd; }
+};
+template <class Key, class V>
+inline V concat_even(V a, V b) {
+  return shuffled<Key, EveryOther<0>>(a, b);
+}
+template <class Key, class V>
+inline V concat_odd(V a, V b) {
+  return shuffled<Key, EveryOther<1>>(a, b);
+}
+
+// The same of blocks. After as many rounds of it as there are doublings of blocks in a vector, as many vectors are
+// transposed by blocks.
+template <int odd>
+struct EveryOtherBlock {
+  static constexpr int of(int i) { return i / 2 * 4 + i % 2 + odd * 2; }
+};
+template <class V>
+inline V concat_even_blocks(V a, V b) {
+  return shuffled<int64_t, EveryOtherBlock<0>>(a, b);
+}
+template <class V>
+inline V concat_odd_blocks(V a, V b) {
+  return shuffled<int64_t, EveryOtherBlock<1>>(a, b);
+}
+
+// Blocks of the lower halves in turn, of vectors of four a0 b0 a1 b1, or of the upper ones.
+template <int words, int upper>
+struct InterleavedBlocks {
+  static constexpr int of(int i) { return upper * words / 2 + i / 4 * 2 + i / 2 % 2 * words + i % 2; }
+};
+template <class V>
+inline V interleave_lower_blocks(V a, V b) {
+  return shuffled<int64_t, InterleavedBlocks<sizeof(V) / 8, 0>>(a, b);
+}
+template <class V>
+inline V interleave_upper_blocks(V a, V b) {
+  return shuffled<int64_t, InterleavedBlocks<sizeof(V) / 8, 1>>(a, b);
+}
+
+template <class Key, int from, class V, int... i>
+inline Vector<Key, sizeof(V) / 2> lanes_from(V v, Sequence<i...>) {
+  return __builtin_shufflevector(v, v, (from + i)...);
+}
+template <class Key, class V>
+inline Vector<Key, sizeof(V) / 2> lower_half(V v) {
+  return lanes_from<Key, 0>(v, typename MakeSequence<sizeof(V) / sizeof(Key) / 2>::type{});
+}
+template <class Key, class V>
+inline Vector<Key, sizeof(V) / 2> upper_half(V v) {
+  constexpr int half = sizeof(V) / sizeof(Key) / 2;
+  return lanes_from<Key, half>(v, typename MakeSequence<half>::type{});
+}
+
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

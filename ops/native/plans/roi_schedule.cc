@@ -1,0 +1,89 @@
+#include "plans/roi_schedule.h"
+
+#include <numeric>
+
+#include "plans/roi_cost.h"
+
+namespace onnx_maxpool {
+namespace {
+
+using roi_costs::kPart;
+using roi_costs::kUnevenThreads;
+
+// Sorts the numbers of ROIs by their images, those of one image in ascending order.
+void sort_by_image(int64_t images, const std::vector<int64_t>& image, std::vector<int64_t>& rois) {
+  rois.resize(image.size());
+  if (images > static_cast<int64_t>(image.size())) {  // a count for each would be larger than what is sorted
+    std::iota(rois.begin(), rois.end(), int64_t{0});
+    std::sort(rois.begin(), rois.end(), [&](int64_t a, int64_t b) {
+      const int64_t of_a = image[static_cast<size_t>(a)], of_b = image[static_cast<size_t>(b)];
+      return of_a != of_b ? of_a < of_b : a < b;
+    });
+    return;
+  }
+  std::vector<int64_t> next(static_cast<size_t>(images) + 1);
+  for (int64_t of : image) ++next[static_cast<size_t>(of) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (size_t roi = 0; roi < image.size(); ++roi) {
+    rois[static_cast<size_t>(next[static_cast<size_t>(image[roi])]++)] = static_cast<int64_t>(roi);
+  }
+}
+
+void estimate(const std::vector<RoiGroup>& groups, int64_t threads, RoiDivision& division) {
+  const auto workers = static_cast<double>(threads);
+  double longest = 0, in_turns = 0;
+  division.units = division.cycles = 0;
+  divide(groups, division, threads, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
+    const auto count = static_cast<double>(parts), units = count * static_cast<double>(end - first);
+    const double unit =
+        division.fill + division.roi * static_cast<double>(group.count()) / count + (parts > 1 ? kPart : 0);
+    longest = std::max(longest, unit);
+    division.units += units;
+    division.cycles += units * unit;
+    // Threads take units as they come. When the last of these is over, they have all that comes before behind them, and
+    // have waited for half of it, unless there is more to do.
+    in_turns = std::max(in_turns, (division.cycles + unit / 2 * (workers - 1)) / workers);
+  });
+  // Units that are few and alike end together.
+  const double slowest = longest * (threads > 1 ? 1 + kUnevenThreads : 1);
+  division.time = std::min(std::max(slowest, in_turns), std::ceil(division.units / workers) * slowest);
+}
+
+}  // namespace
+
+std::vector<RoiGroup> group_by_image(const RoiShape& shape, const RoiWindows& windows,
+                                     std::vector<int64_t>& rois_by_image) {
+  sort_by_image(shape.images, windows.image, rois_by_image);
+  const auto image = [&](size_t slot) { return windows.image[static_cast<size_t>(rois_by_image[slot])]; };
+  const size_t count = rois_by_image.size();
+  size_t different = 0;
+  for (size_t slot = 0; slot < count; ++slot) different += slot == 0 || image(slot) != image(slot - 1);
+  std::vector<RoiGroup> groups;
+  groups.reserve(different);
+  for (size_t begin = 0, end = 0; begin < count; begin = end) {
+    while (end < count && image(end) == image(begin)) ++end;
+    groups.push_back({image(begin), static_cast<int64_t>(begin), static_cast<int64_t>(end)});
+  }
+  std::sort(groups.begin(), groups.end(), [](const RoiGroup& a, const RoiGroup& b) {
+    return a.count() != b.count() ? a.count() > b.count() : a.image < b.image;
+  });
+  return groups;
+}
+
+RoiDivision best_division(const std::vector<RoiGroup>& groups, int64_t threads, RoiDivision division) {
+  estimate(groups, threads, division);
+  if (threads == 1) return division;
+  RoiDivision best = division;
+  const auto most = static_cast<double>(groups[0].count());
+  double before = std::numeric_limits<double>::infinity();
+  for (double parts = 2; parts <= most; parts *= 2) {
+    division.grain = division.roi * most / parts;
+    estimate(groups, threads, division);
+    if (division.time < best.time) best = division;
+    if (division.time >= before) break;
+    before = division.time;
+  }
+  return best;
+}
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,75 @@
+// Into how many units a run of ROIs is divided, so that no thread stands idle for long.
+//
+// The ROIs of an image are a group, as they share its map. Groups are taken longest first (the rule of R. L. Graham
+// for jobs on equal machines), each with all blocks of channels; units near the end, which would keep one thread busy
+// alone, are divided into parts:
+//
+//   group    0                      1            2
+//   block    0     1     2     3    0    1  ..   0  ..
+//   unit  [-----][-----][--][--]  [---][---]    [-][-]
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "plans/roi_plan.h"
+
+namespace onnx_maxpool {
+
+// The ROIs of one image: those from `begin` to `end` of RoiPlan::rois_by_image.
+struct RoiGroup {
+  int64_t image, begin, end;
+  int64_t count() const { return end - begin; }
+};
+
+// Sorts ROIs by their images. The groups with the most come first. Takes memory for each ROI, and none for images
+// without ROIs.
+std::vector<RoiGroup> group_by_image(const RoiShape& shape, const RoiWindows& windows,
+                                     std::vector<int64_t>& rois_by_image);
+
+// How the work of a mode that shares a map is divided. A unit is of a block of channels and of a group or, where too
+// little is left to keep all threads busy, of a part of one.
+struct RoiDivision {
+  int64_t blocks;
+  double fill;        // cycles of a unit before it pools anything
+  double roi;         // cycles to pool an ROI
+  int64_t most_rois;  // of a unit
+  bool sweep;         // all blocks of a group are divided alike, as one order of tasks serves them all
+  double grain = std::numeric_limits<double>::infinity();  // cycles of pooling in such a part
+  double units = 0;
+  double cycles = 0;  // of all threads together
+  double time = 0;    // in cycles, until the last thread is done
+};
+
+// The division that takes the least time.
+RoiDivision best_division(const std::vector<RoiGroup>& groups, int64_t threads, RoiDivision division);
+
+// Calls each(group, first block, end of blocks, parts) for blocks that are divided alike, in the order of the units.
+template <class Each>
+void divide(const std::vector<RoiGroup>& groups, const RoiDivision& division, int64_t threads, Each&& each) {
+  const auto blocks = static_cast<double>(division.blocks);
+  const auto whole = [&](const RoiGroup& group) {
+    return division.fill + division.roi * static_cast<double>(group.count());
+  };
+  double left = 0;
+  for (const RoiGroup& group : groups) left += whole(group) * blocks;
+  for (const RoiGroup& group : groups) {
+    const int64_t least = (group.count() + division.most_rois - 1) / division.most_rois;
+    // From this block on, a whole one would keep a thread busy for longer than the others with all that is left. That
+    // the two are equal must not depend on how they are rounded.
+    const double from = std::floor(left / whole(group) - static_cast<double>(threads) * (1 - 1e-9)) + 1;
+    auto first_divided = static_cast<int64_t>(std::clamp(from, 0.0, blocks));
+    if (division.sweep && first_divided < division.blocks) first_divided = 0;
+    if (first_divided > 0) each(group, int64_t{0}, first_divided, least);
+    if (first_divided < division.blocks) {
+      const double parts = std::ceil(division.roi * static_cast<double>(group.count()) / division.grain);
+      each(group, first_divided, division.blocks, std::clamp(static_cast<int64_t>(parts), least, group.count()));
+    }
+    left -= whole(group) * blocks;
+  }
+}
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,57 @@
+// What the runtime lends and gives to the library: statuses, and handles that are to be released.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "base/error.h"
+#include "base/ort_abi.h"
+
+namespace onnx_maxpool {
+
+// Throws Error where the runtime answered with a status.
+void check(const OrtApi* api, OrtStatus* status);
+
+// Runs `body` and turns whatever it throws into a status: no C++ exception crosses the ABI.
+template <class Body>
+OrtStatus* guarded(const OrtApi* api, const Body& body) noexcept {
+  try {
+    body();
+    return nullptr;
+  } catch (const Error& error) {
+    return ort::CreateStatus::of(api)(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return ort::CreateStatus::of(api)(ort::kFail, "onnx_maxpool: out of memory");
+  } catch (const std::exception& error) {
+    return ort::CreateStatus::of(api)(ort::kFail, error.what());
+  } catch (...) {
+    return ort::CreateStatus::of(api)(ort::kFail, "onnx_maxpool: unknown error");
+  }
+}
+
+// Releases what the runtime gave us to own.
+template <class T, class Release>
+class Owned {
+ public:
+  explicit Owned(const OrtApi* api) : api_(api) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (pointer_) Release::of(api_)(pointer_);
+  }
+  T** out() { return &pointer_; }
+  T* get() const { return pointer_; }
+
+ private:
+  const OrtApi* api_;
+  T* pointer_ = nullptr;
+};
+
+using OwnedShape = Owned<OrtTensorTypeAndShapeInfo, ort::ReleaseTensorTypeAndShapeInfo>;
+using OwnedMemoryInfo = Owned<OrtMemoryInfo, ort::ReleaseMemoryInfo>;
+using OwnedAllocator = Owned<OrtAllocator, ort::ReleaseAllocator>;
+
+// The dimensions of a tensor; -1 for one that is not known.
+Shape dimensions(const OrtApi* api, const OrtTensorTypeAndShapeInfo* info);
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,155 @@
+// kernels/simd/shuffle.h and transpose.h against scalar loops.
+#include "kernels/simd/shuffle.h"
+#include "kernels/simd/transpose.h"
+#include "test_simd.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+template <class Key, int bytes>
+struct Interleave {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  static void run(Random& random) {
+    const Keys<Key, kLanes> a(random), b(random);
+    // The i-th of the keys of two runs of `count` in turn, which begin at `from`.
+    const auto in_turn = [&](int from, int i) { return i % 2 ? b.at[from + i / 2] : a.at[from + i / 2]; };
+    expect_lanes<Key>("interleave_whole_lower", interleave_whole_lower<Key>(a.vector(), b.vector()),
+                      [&](int i) { return in_turn(0, i); });
+    expect_lanes<Key>("interleave_whole_upper", interleave_whole_upper<Key>(a.vector(), b.vector()),
+                      [&](int i) { return in_turn(kLanes / 2, i); });
+    constexpr int block = 16 / sizeof(Key);
+    expect_lanes<Key>("interleave_lower", interleave_lower<Key>(a.vector(), b.vector()),
+                      [&](int i) { return in_turn(i / block * block, i % block); });
+    expect_lanes<Key>("interleave_upper", interleave_upper<Key>(a.vector(), b.vector()),
+                      [&](int i) { return in_turn(i / block * block + block / 2, i % block); });
+  }
+};
+
+template <class Key, int bytes>
+struct Concat {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  static void run(Random& random) {
+    const Keys<Key, kLanes> a(random), b(random);
+    const auto both = [&](int i) { return i < kLanes ? a.at[i] : b.at[i - kLanes]; };
+    expect_lanes<Key>("concat_even", concat_even<Key>(a.vector(), b.vector()), [&](int i) { return both(2 * i); });
+    expect_lanes<Key>("concat_odd", concat_odd<Key>(a.vector(), b.vector()), [&](int i) { return both(2 * i + 1); });
+  }
+};
+
+template <class Key, int bytes>
+struct Blocks {
+  static constexpr int kLanes = bytes / sizeof(Key), kBlock = 16 / sizeof(Key), kBlocks = bytes / 16;
+  static void run(Random& random) {
+    if constexpr (kBlocks > 1) {
+      const Keys<Key, kLanes> a(random), b(random);
+      const auto block = [&](int number, int i) {
+        const Key* from = number < kBlocks ? a.at + number * kBlock : b.at + (number - kBlocks) * kBlock;
+        return from[i % kBlock];
+      };
+      expect_lanes<Key>("concat_even_blocks", concat_even_blocks(a.vector(), b.vector()),
+                        [&](int i) { return block(2 * (i / kBlock), i); });
+      expect_lanes<Key>("concat_odd_blocks", concat_odd_blocks(a.vector(), b.vector()),
+                        [&](int i) { return block(2 * (i / kBlock) + 1, i); });
+      const auto in_turn = [&](int from, int i) {
+        const int n = i / kBlock;
+        return block(from + n / 2 + n % 2 * kBlocks, i);
+      };
+      expect_lanes<Key>("interleave_lower_blocks", interleave_lower_blocks(a.vector(), b.vector()),
+                        [&](int i) { return in_turn(0, i); });
+      expect_lanes<Key>("interleave_upper_blocks", interleave_upper_blocks(a.vector(), b.vector()),
+                        [&](int i) { return in_turn(kBlocks / 2, i); });
+    }
+  }
+};
+
+template <class Key, int bytes>
+struct Halves {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  static void run(Random& random) {
+    const Keys<Key, kLanes> v(random);
+    expect_lanes<Key>("lower_half", lower_half<Key>(v.vector()), [&](int i) { return v.at[i]; });
+    expect_lanes<Key>("upper_half", upper_half<Key>(v.vector()), [&](int i) { return v.at[kLanes / 2 + i]; });
+  }
+};
+
+// Vectors' keys, and the keys that a scalar loop leaves in their place.
+template <class Key, int lanes, int count>
+struct Square {
+  Vector<Key, lanes* static_cast<int>(sizeof(Key))> vectors[count];
+  Key keys[count][lanes];
+  explicit Square(Random& random) {
+    for (int i = 0; i < count; ++i) {
+      const Keys<Key, lanes> row(random);
+      vectors[i] = row.vector();
+      __builtin_memcpy(keys[i], row.at, sizeof row.at);
+    }
+  }
+};
+
+// `count` vectors of `lanes` keys: as many as there are lanes, or fewer.
+template <class Key, int lanes, int count>
+void check_in_blocks(Random& random) {
+  constexpr int block = 16 / sizeof(Key);
+  using V = Vector<Key, lanes* static_cast<int>(sizeof(Key))>;
+  Square<Key, lanes, count> square(random);
+  V other[count];
+  V *from = square.vectors, *to = other;
+  transpose_in_blocks<Key, count>(from, to);
+  for (int row = 0; row < count; ++row) {
+    expect_lanes<Key>("transpose_in_blocks", from[row], [&](int i) {
+      return square.keys[row / block * block + i % block][i / block * block + row % block];
+    });
+  }
+}
+
+template <class Key, int bytes>
+struct Transpose {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  static void run(Random& random) {
+    check_in_blocks<Key, kLanes, kLanes>(random);
+    if constexpr (bytes > 16) check_in_blocks<Key, kLanes, kLanes / 2>(random);
+    Square<Key, kLanes, kLanes> square(random);
+    transpose<Key, kLanes>(square.vectors);
+    for (int row = 0; row < kLanes; ++row) {
+      expect_lanes<Key>("transpose", square.vectors[row], [&](int i) { return square.keys[i][row]; });
+    }
+  }
+};
+
+// Of 16-bit keys only, in vectors of more than a block.
+template <class Key, int bytes>
+struct TransposeHalf {
+  static void run(Random& random) {
+    if constexpr (bytes > 16) {
+      constexpr int lanes = bytes / 2, half = lanes / 2;
+      Square<Key, lanes, half> square(random);
+      transpose_half<lanes>(square.vectors);
+      bool seen[lanes] = {};
+      for (int row = 0; row < half; ++row) {
+        const int lower = half_lane<lanes>(row), upper = lower + kHalfApart;
+        expect_lanes<Key>("transpose_half", lower_half<Key>(square.vectors[row]),
+                          [&](int i) { return square.keys[i][lower]; });
+        expect_lanes<Key>("transpose_half", upper_half<Key>(square.vectors[row]),
+                          [&](int i) { return square.keys[i][upper]; });
+        seen[lower] = seen[upper] = true;
+      }
+      for (int lane = 0; lane < lanes; ++lane) expect<Key>("half_lane", bytes, lane, seen[lane], true);
+    }
+  }
+};
+
+}  // namespace
+
+void test_shuffle() {
+  for_each_vector<Interleave>();
+  for_each_vector<Concat>();
+  for_each_vector<Blocks>();
+  for_each_vector<Halves>();
+}
+
+void test_transpose() {
+  for_each_vector<Transpose>();
+  for_each_vector_of<TransposeHalf, int16_t>();
+}
+
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -1,0 +1,152 @@
+// kernels/simd/vector.h against scalar loops.
+#include "kernels/simd/vector.h"
+#include "test_simd.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+// From and to any address that a key may have; nothing beside the vector is written.
+template <class Key, int bytes>
+struct LoadAndStore {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  using V = Vector<Key, bytes>;
+  static void run(Random& random) {
+    const Keys<Key, 4 * kLanes> from(random), before(random);
+    for (int offset = 0; offset <= 3 * kLanes; ++offset) {
+      const V v = load<V>(from.at + offset);
+      expect_lanes<Key>("load", v, [&](int i) { return from.at[offset + i]; });
+      Keys<Key, 4 * kLanes> to = before;
+      store(to.at + offset, v);
+      for (int i = 0; i < 4 * kLanes; ++i) {
+        const bool inside = offset <= i && i < offset + kLanes;
+        expect<Key>("store", bytes, i, to.at[i], inside ? from.at[i] : before.at[i]);
+      }
+    }
+  }
+};
+
+template <class Key, int bytes>
+struct Max {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  static void run(Random& random) {
+    const Keys<Key, kLanes> a(random), b(random);
+    expect_lanes<Key>("max", max(a.vector(), b.vector()), [&](int i) { return a.at[i] > b.at[i] ? a.at[i] : b.at[i]; });
+  }
+};
+
+// Of masks with none, one or all lanes true, and of any comparison.
+template <class Key, int bytes>
+struct AllFalse {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  using V = Vector<Key, bytes>;
+  static void run(Random& random) {
+    const V zero{};
+    expect<Key>("all_false", bytes, -1, all_false(zero != zero), true);
+    expect<Key>("all_false", bytes, -2, all_false(zero == zero), false);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      V one{};
+      one[lane] = 1;
+      expect<Key>("all_false", bytes, lane, all_false(one > zero), false);
+    }
+    const Keys<Key, kLanes> a(random), b(random);
+    bool none = true;
+    for (int i = 0; i < kLanes; ++i) none = none && a.at[i] != b.at[i];
+    expect<Key>("all_false", bytes, kLanes, all_false(a.vector() == b.vector()), none);
+  }
+};
+
+// As many keys as lanes of the wider type fill a vector, as in kernels/window.cc.
+template <class From, class To, int bytes>
+void convert(Random& random) {
+  if constexpr (sizeof(From) <= sizeof(To)) {
+    constexpr int lanes = bytes / sizeof(To);
+    const Keys<From, lanes> narrow(random);
+    expect_lanes<To>("promote_to", promote_to<To, From, lanes>(narrow.vector()), [&](int i) { return narrow.at[i]; });
+    const Keys<To, lanes> wide(random);
+    expect_lanes<From>("truncate_to", truncate_to<From, To, lanes>(wide.vector()),
+                       [&](int i) { return static_cast<From>(wide.at[i]); });
+  }
+}
+template <class Key, int bytes>
+struct PromoteAndTruncate {
+  static void run(Random& random) {
+    convert<Key, int8_t, bytes>(random);
+    convert<Key, int16_t, bytes>(random);
+    convert<Key, int32_t, bytes>(random);
+    convert<Key, int64_t, bytes>(random);
+  }
+};
+
+// A hint changes nothing, wherever it points.
+template <class Key, int bytes>
+struct Prefetch {
+  static void run(Random& random) {
+    const Keys<Key, bytes / sizeof(Key)> keys(random), before = keys;
+    const int64_t distances[] = {int64_t{0},          int64_t{-100}, int64_t{1} << 20,
+                                 -(int64_t{1} << 40), INT64_MAX,     INT64_MIN};
+    for (int64_t apart : distances) prefetch(keys.at, apart);
+    prefetch_next_page(keys.at);
+    prefetch_next_page(static_cast<const Key*>(nullptr));
+    expect_lanes<Key>("prefetch", keys.vector(), [&](int i) { return before.at[i]; });
+  }
+};
+
+#if defined(__AVX512BW__)
+template <class Key, int bytes>
+struct LoadAndStoreN {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  using V = Vector<Key, bytes>;
+  static void run(Random& random) {
+    if constexpr (bytes == 64) {
+      const Keys<Key, 2 * kLanes> from(random), before(random);
+      for (int count = 1; count <= kLanes; ++count) {
+        const int offset = static_cast<int>(random.bits() % kLanes);
+        const V v = load_n<V>(from.at + offset, count);
+        expect_lanes<Key>("load_n", v, [&](int i) { return i < count ? from.at[offset + i] : Key{0}; });
+        Keys<Key, 2 * kLanes> to = before;
+        store_n(to.at + offset, load<V>(from.at + offset), count);
+        for (int i = 0; i < 2 * kLanes; ++i) {
+          const bool inside = offset <= i && i < offset + count;
+          expect<Key>("store_n", bytes, i, to.at[i], inside ? from.at[i] : before.at[i]);
+        }
+      }
+      // What is not asked for is not read: here it may not be.
+      for (int count = 1; count <= kLanes; ++count) {
+        Key* const last = static_cast<Key*>(test_simd::end_of_memory()) - count;
+        store_n(last, load<V>(from.at), count);
+        expect_lanes<Key>("load_n", load_n<V>(last, count), [&](int i) { return i < count ? from.at[i] : Key{0}; });
+      }
+    }
+  }
+};
+
+template <class Key, int bytes>
+struct TableLookupLanes {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  static void run(Random& random) {
+    if constexpr (bytes == 64 && sizeof(Key) > 1) {
+      const Keys<Key, kLanes> table(random);
+      Keys<Key, kLanes> lanes(random);
+      for (Key& lane : lanes.at) lane = static_cast<Key>(random.bits() % kLanes);
+      expect_lanes<Key>("table_lookup_lanes", table_lookup_lanes(table.vector(), lanes.vector()),
+                        [&](int i) { return table.at[lanes.at[i]]; });
+    }
+  }
+};
+#endif
+
+}  // namespace
+
+void test_vector() {
+  for_each_vector<LoadAndStore>();
+  for_each_vector<Max>();
+  for_each_vector<AllFalse>();
+  for_each_vector<PromoteAndTruncate>();
+  for_each_vector<Prefetch>();
+#if defined(__AVX512BW__)
+  for_each_vector<LoadAndStoreN>();
+  for_each_vector<TableLookupLanes>();
+#endif
+}
+
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
