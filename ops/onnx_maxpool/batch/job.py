@@ -54,7 +54,7 @@ class Job:
     threads: int = 1
     rois: str | None = None
     bin_edges: BinEdges | None = None
-    batch_size: int = 16
+    batch_size: int = 8
     part_rows: int = 512
     on_error: OnError = "fail"
     existing: Existing = "refuse"

@@ -39,7 +39,7 @@ def batch(
         int | None, typer.Option(min=1, max=MOST_THREADS, help="Processes; as many as have processors.")
     ] = None,
     threads: Annotated[int, typer.Option(min=1, max=MOST_THREADS, help="Of each process.")] = 1,
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows that run together.")] = 16,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows that run together.")] = 8,
     part_rows: Annotated[
         int, typer.Option(min=1, help="Rows of a part, at most; but a row group of Parquet is not divided.")
     ] = 512,
