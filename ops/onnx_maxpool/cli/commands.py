@@ -20,6 +20,7 @@ from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.portable import to_portable
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.benchmark.machine import MOST_THREADS
+from onnx_maxpool.cli.batch import batch
 from onnx_maxpool.cli.bench import bench
 from onnx_maxpool.cli.comparison import check_comparable, compare_sessions
 from onnx_maxpool.cli.comparison import compare as compare_runs
@@ -230,6 +231,7 @@ def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path
     draw_demo(out)
 
 
+app.command()(batch)
 app.command()(bench)
 app.command()(conformance)
 
