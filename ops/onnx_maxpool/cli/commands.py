@@ -192,7 +192,7 @@ def compare(
         result = compare_runs(sessions[0], reference_evaluator(model, bin_edges=bin_edges), arrays)
         sides = ("reference", "ONNX Runtime")
     else:
-        result = compare_sessions(*sessions, arrays)
+        result = compare_sessions(sessions[0], sessions[1], arrays)
         sides = (str(model), str(other))
     console.print(comparison_table(result, tolerance))
     times = (milliseconds(result.expected_seconds), milliseconds(result.actual_seconds))
