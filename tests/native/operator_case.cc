@@ -22,10 +22,10 @@ void describe_values(std::ostream& out, const std::vector<T>& values) {
   out << "]";
 }
 
-// Where the graph tells neither X's rank nor how many sizes there are, inference has to guess: the type of an output
-// cannot be set without a rank.
-bool guesses_the_rank(const OperatorCase& c) {
-  if (c.node.op != "AdaptiveMaxPool") return false;
+// Where the graph tells neither X's rank nor how many sizes there are, inference has to guess that of an index: its
+// type cannot be set without a rank.
+bool guesses_the_rank(const OperatorCase& c, size_t output) {
+  if (c.node.op != "AdaptiveMaxPool" || output == 0) return false;
   const auto known = [&](size_t i) {
     return i < c.node.before_the_run.size() ? c.node.before_the_run[i].dims : std::vector<stand_in::KnownDim>{};
   };
@@ -35,9 +35,8 @@ bool guesses_the_rank(const OperatorCase& c) {
 
 // Inference must not contradict the run.
 std::string inference_difference(const OperatorCase& c, const stand_in::Run& run) {
-  if (guesses_the_rank(c)) return "";
   for (size_t i = 0; i < run.outputs.size(); ++i) {
-    if (!run.outputs[i]) continue;
+    if (!run.outputs[i] || guesses_the_rank(c, i)) continue;
     const stand_in::KnownShape& known = run.inferred[i];
     if (!known.type && known.dims.empty()) continue;
     const OrtValue& y = *run.outputs[i];
@@ -128,8 +127,8 @@ std::string described(const OperatorCase& c) {
     if (std::holds_alternative<stand_in::OtherType>(value)) out << "of another type";
     out << "\n";
   }
-  out << "  bin_edges = " << (c.bin_edges == BinEdges::exact ? "exact" : "float32") << ", threads = " << c.node.threads
-      << ", ONNX Runtime " << stand_in::base(c.version).GetVersionString() << "\n";
+  out << "  bin_edges = " << (*name_of(c.bin_edges) ? name_of(c.bin_edges) : "not set")
+      << ", threads = " << c.node.threads << ", ONNX Runtime " << stand_in::base(c.version).GetVersionString() << "\n";
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const OrtValue& input = *c.inputs[i];
     out << "input " << i << ": " << name_of(input.type) << text(input.shape);
@@ -145,13 +144,18 @@ std::string described(const OperatorCase& c) {
   return out.str();
 }
 
+const char* name_of(BinEdges bin_edges) {
+  constexpr const char* names[] = {"", "onnx", "exact", "double"};
+  return names[static_cast<size_t>(bin_edges)];
+}
+
 const OrtSessionOptions& session_options(BinEdges bin_edges, Version version) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   static auto& made = *new std::map<std::pair<BinEdges, Version>, OrtSessionOptions>;
   const auto [found, is_new] = made.try_emplace({bin_edges, version});
   if (is_new) {
-    if (bin_edges == BinEdges::float32) found->second.entries["onnx_maxpool.bin_edges"] = "float32";
+    if (*name_of(bin_edges)) found->second.entries["onnx_maxpool.bin_edges"] = name_of(bin_edges);
     const stand_in::Outcome outcome = stand_in::register_operators(found->second, version);
     if (outcome.code) throw std::runtime_error("cannot register: " + outcome.message);
   }

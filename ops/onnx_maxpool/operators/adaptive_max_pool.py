@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from onnx_maxpool.errors import OperatorError, shape
+from onnx_maxpool.facts import INDEX_SPELLINGS, LARGEST_SIDE
 from onnx_maxpool.maximum import window_first_max, window_max
-from onnx_maxpool.operators.checks import LARGEST_SIDE, check_bytes, fits
+from onnx_maxpool.operators.checks import check_bytes, fits
 from onnx_maxpool.operators.definition import Operator, Schema
-from onnx_maxpool.operators.registry import INDEX_SPELLINGS
 from onnx_maxpool.types import Array, Attributes, Dims
 from onnx_maxpool.windows import adaptive_windows
 
@@ -117,7 +117,6 @@ Along an axis of `L` cells, window `i` of `n` covers the cells from `floor(i*L /
         "TIndex": "The type of the indices (A3).",
         "index_element_type": 'The type of the indices: "i64", the default, or "i32".',
     },
-    infer_shape=infer_shape,
 )
 
 OPERATOR = Operator(
@@ -126,6 +125,7 @@ OPERATOR = Operator(
     attributes={},
     check_attributes=check_attributes,
     check_shapes=lambda shapes, attributes: check_shapes(*shapes),
+    infer_shape=infer_shape,
     evaluate=adaptive_max_pool,
     schema=SCHEMA,
 )

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from onnx_maxpool.errors import OperatorError, shape
+from onnx_maxpool.facts import INDEX_SPELLINGS, LARGEST_SIDE
 from onnx_maxpool.maximum import window_first_max, window_max
-from onnx_maxpool.operators.checks import LARGEST_SIDE, check_bytes
+from onnx_maxpool.operators.checks import check_bytes
 from onnx_maxpool.operators.definition import Attribute, Operator, Schema
-from onnx_maxpool.operators.registry import INDEX_SPELLINGS
 from onnx_maxpool.types import Array, Attributes, Dims
 from onnx_maxpool.windows import sliding_count, sliding_windows
 
@@ -165,7 +165,6 @@ end_padding - window) / stride) + 1` cells along an axis, and at least one (P3).
         "end_padding": "Padding behind each spatial dimension, from 0 and smaller than the window; the default is 0.",
         "index_element_type": 'The type of the indices: "u32", the default, or "u64".',
     },
-    infer_shape=infer_shape,
 )
 
 OPERATOR = Operator(
@@ -179,6 +178,7 @@ OPERATOR = Operator(
     },
     check_attributes=check_attributes,
     check_shapes=check_shapes,
+    infer_shape=infer_shape,
     evaluate=max_pooling1,
     schema=SCHEMA,
 )

@@ -10,6 +10,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
 from onnx_maxpool.adapters.portable.expansion import inline
 from onnx_maxpool.adapters.portable.library import DOMAIN, functions
 from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.check import check_model, node_attributes
 from onnx_maxpool.graph.inference import infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
@@ -19,15 +20,17 @@ from onnx_maxpool.graph.nodes import (
     every_node,
     inside,
     names,
-    operator_nodes,
     subgraphs,
 )
+from onnx_maxpool.graph.own_functions import rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE, index_type
-from onnx_maxpool.operators.registry import newest_versions, resolve, versions_of
+from onnx_maxpool.operators.definition import index_type
+from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
 from onnx_maxpool.operators.schemas import dims_of
-from onnx_maxpool.types import type_name
+from onnx_maxpool.types import BinEdges, type_name
+from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
 """Of ai.onnx, for models that import none."""
@@ -36,30 +39,37 @@ Types = Mapping[str, "TypeProto.Tensor"]
 """Values' types by name, as far as they are known."""
 
 
-def to_portable(model: Model, *, only: str | Iterable[str] | None = None) -> ModelProto:
+def to_portable(
+    model: Model, *, only: str | Iterable[str] | None = None, bin_edges: BinEdges | None = None
+) -> ModelProto:
     """The model with our operators replaced by standard ones, which any runtime has; the given model is not changed.
 
     `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, one or
     several, by default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are
-    inlined. Every other node, and the graph's inputs, outputs and weights, stay. Bins are cut exactly (M7).
+    inlined. Every other node, and the graph's inputs, outputs and weights, stay. A local function of the model with the
+    domain and name of one of our operators, in any domain but ai.onnx, comes before the operator: it stays. `bin_edges`
+    is `register`'s (M7).
 
     Raises what `read_model` and `inline_functions` raise, and OperatorError for an unknown name, for nodes that the
     model check refuses, for shapes that an operator refuses, for an operator of which types or rank cannot be inferred,
-    and for an opset of ai.onnx older than 11.
+    and for an opset of ai.onnx older than 11; ValueError for other `bin_edges`.
     """
+    check_bin_edges(bin_edges)
     chosen = _chosen(only)
     converted = ModelProto()
     converted.CopyFrom(read_model(model, "load"))
-    check_model(converted)
-    if not any(found.node.op_type in chosen for found in operator_nodes(converted)):
+    survey = Survey(converted)
+    check_model(survey)
+    if not any(found.node.op_type in chosen for found in survey.nodes):
         return converted
 
+    own_names = rename_own_functions(converted)
     inline_functions(converted, chosen)
     small = infer_types(outline(converted))
     opsets = {canonical_domain(entry.domain): entry.version for entry in small.opset_import}
     if "" not in opsets:
         small.opset_import.append(helper.make_opsetid("", OPSET))
-    rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, set(names(small.graph)))
+    rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, set(names(small.graph)), bin_edges)
     nodes = list(rewriter.rewritten(small.graph, {}, "graph"))
 
     del converted.graph.node[:], converted.opset_import[:]
@@ -69,6 +79,7 @@ def to_portable(model: Model, *, only: str | Iterable[str] | None = None) -> Mod
     converted.opset_import.extend(
         entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
     )
+    restore_own_functions(converted, own_names)
     return converted
 
 
@@ -103,11 +114,14 @@ def _types(graph: GraphProto) -> dict[str, TypeProto.Tensor]:
 class _Rewriter:
     """Replaces the chosen operators in one model."""
 
-    def __init__(self, chosen: Collection[str], opsets: Mapping[str, int], names: set[str]) -> None:
+    def __init__(
+        self, chosen: Collection[str], opsets: Mapping[str, int], names: set[str], bin_edges: BinEdges | None
+    ) -> None:
         self.chosen = chosen
         self.opsets = opsets
         self.names = names
         """All that are taken."""
+        self.bin_edges = bin_edges
 
     def rewritten(self, graph: GraphProto, outer: Types, place: str) -> Iterator[NodeProto]:
         """The graph's nodes, the chosen ones replaced; `outer` are the types that the graph sees from without."""
@@ -128,8 +142,9 @@ class _Rewriter:
         version = resolve(domain, node.op_type, self.opsets[domain])
         found = OperatorNode(node, place, self.opsets[domain], version)
         try:
-            call, element_type = _call(found, types)
-            library = functions(element_type, self.opsets[""])
+            call, version, element_type = _call(found, types)
+            bin_edges = version.bin_edges and (self.bin_edges or version.bin_edges)
+            library = functions(element_type, self.opsets[""], bin_edges)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
         return inline(call, library, DOMAIN, self.free_prefix(node.output[0]))
@@ -144,8 +159,8 @@ class _Rewriter:
         return prefix
 
 
-def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, str]:
-    """The call of a portable function that stands for a node, and the element type that it works on."""
+def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, OperatorVersion, str]:
+    """The call of a portable function that stands for a node, its version, and the element type that it works on."""
     node, version = found.node, found.version
     assert version is not None  # the model check has seen to it
     x = types.get(node.input[0])
@@ -167,7 +182,7 @@ def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, str]:
         if wants_index:
             attributes["index_type"] = onnx.TensorProto.DataType.Value(chosen_type.upper())
     call = helper.make_node(name, list(node.input), outputs, domain=DOMAIN, **attributes)
-    return call, type_name(x.elem_type)
+    return call, version, type_name(x.elem_type)
 
 
 def _spatial_rank(found: OperatorNode, types: Types, attributes: Mapping[str, object]) -> int:
