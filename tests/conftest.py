@@ -19,7 +19,7 @@ from onnx_maxpool.conformance.corpus import write_corpus
 # What takes gigabytes or minutes, the extra `test` does without. scripts/check does not: it says so here.
 NEEDED_BY = {
     "torch": ["operators/test_against_torch.py", "adapters/test_torch.py"],
-    "torchvision": ["adapters/test_torchvision.py"],
+    "torchvision": ["adapters/test_torchvision.py", "words/test_bad_exports.py"],
     "ziglang": ["repository/test_distribution.py"],
 }
 MISSING = [name for name in NEEDED_BY if importlib.util.find_spec(name) is None]
