@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, settings
 from support.older_runtimes import runtime_is_before
 
 from onnx_maxpool import OperatorError
-from onnx_maxpool.adapters.onnxruntime import INFERS_INDEX_TYPES
 from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.corpus import write_corpus
+from onnx_maxpool.facts import INFERS_INDEX_TYPES
 
 # What takes gigabytes or minutes, the extra `test` does without. scripts/check does not: it says so here.
 NEEDED_BY = {
+    "ray": ["adapters/test_ray.py"],
     "torch": ["operators/test_against_torch.py", "adapters/test_torch.py"],
     "torchvision": ["adapters/test_torchvision.py", "words/test_bad_exports.py"],
     "ziglang": ["repository/test_distribution.py"],

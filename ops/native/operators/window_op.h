@@ -22,15 +22,21 @@ struct IndexOutput {
 void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x, const std::vector<PoolAxis>& axes,
                   const IndexOutput& index);
 
-// The index type that `name` spells, which is one of the two; the first is the default. Throws Error for other
-// names, and for the second one where the node has the output and the runtime cannot infer its type.
-ElementType index_type(const char* op, const Variant& variant, const Attributes& attributes, const char* first,
-                       const char* second);
+// The index type that the node asks for. Throws Error where the operator has none such, and for another than the
+// default where the node has the output and the runtime cannot infer its type.
+ElementType index_type(const char* op, const Variant& variant, const Attributes& attributes);
+// As the attribute spells it: i32.
+std::string spelling_of(ElementType index_type);
 
 // The index output in an operator's signature.
-Parameter index_parameter(const Variant& variant, ElementType first);
+Parameter index_parameter(const Variant& variant);
 
 // Sets both outputs of a node.
-void infer_windows(const Variant& variant, const Inference& node, const std::vector<Dim>& dims, const char* first);
+void infer_windows(const Variant& variant, const Inference& node, const std::vector<Dim>& dims);
+
+// The same where not even the rank is known. Types that are not set are those of the first overload that fits, and
+// shapes stay unknown. A type cannot be set without a shape: an index of another type than the default has the rank of
+// images.
+void infer_windows_of_any_rank(const Variant& variant, const Inference& node);
 
 }  // namespace onnx_maxpool

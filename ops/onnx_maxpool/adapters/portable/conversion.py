@@ -10,6 +10,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
 from onnx_maxpool.adapters.portable.expansion import inline
 from onnx_maxpool.adapters.portable.library import DOMAIN, functions
 from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.check import check_model, node_attributes
 from onnx_maxpool.graph.inference import infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
@@ -25,7 +26,7 @@ from onnx_maxpool.graph.own_functions import rename_own_functions, restore_own_f
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE, index_type
+from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
 from onnx_maxpool.operators.schemas import dims_of
 from onnx_maxpool.types import BinEdges, type_name
