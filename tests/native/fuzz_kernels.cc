@@ -249,12 +249,14 @@ PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& window
     for (int64_t i = 0; i < axis.count; ++i) windows.push_back(naive::even_window(i, axis.count, grains));
   }
   for (Window& window : windows) window = {window.start * axis.grain, window.end * axis.grain};
+  // Kernels may do without a list of few, as well.
+  if (axis.count <= kMostListed && axis.count % 3) axis.windows = windows.data();
   return axis;
 }
 
 PoolAxis whole_axis(int64_t size, std::vector<Window>& windows) {
   windows = {{0, size}};
-  return {size, 1, true, 0, 0, 0};
+  return {size, 1, true, 0, 0, 0, 1, windows.data()};
 }
 
 void fuzz_window_kernels(ByteSource& source) {

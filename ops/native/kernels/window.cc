@@ -11,10 +11,10 @@
 //    window_line.h      slide, gather        window_writer.h
 #include "kernels/window.h"
 
-#include "kernels/window_cursor.h"
 #include "kernels/window_gather.h"
 #include "kernels/window_large.h"
 #include "kernels/window_line.h"
+#include "kernels/window_list.h"
 #include "kernels/window_slide.h"
 #include "kernels/window_writer.h"
 
@@ -28,8 +28,7 @@ inline bool is_sliding(const PoolAxis& axis) { return !axis.even && axis.grain =
 template <class Element, class Lane, bool indexed, bool sliding>
 class WindowPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  static constexpr int kMostLines = 4;            // at once
-  static constexpr int64_t kMostGathered = 1024;  // windows
+  static constexpr int kMostLines = 4;  // at once
   using RowLine = Line<Lane, indexed>;
 
  public:
@@ -53,7 +52,7 @@ class WindowPool {
       : job_(job),
         line_cells_(line_cells(job)),
         lines_(static_cast<Lane*>(scratch)),
-        columns_(job.columns),
+        reader_(job),
         filler_(job),
         writer_(job, begin, end) {}
 
@@ -71,10 +70,12 @@ class WindowPool {
   // A line is taken in pieces of so many windows, so that however long it is, its memory is not. Sliding windows that
   // are long make longer pieces, as neighbouring pieces have cells of a window in common.
   static int64_t windows_per_piece(const PoolJob& job) {
-    const int64_t most = !sliding ? kMostGathered : job.columns.length > 512 ? 8 * job.columns.length : 4096;
+    const int64_t most = !sliding ? kMostListed : job.columns.length > 512 ? 8 * job.columns.length : 4096;
     return job.columns.count < most ? job.columns.count : most;
   }
-  static bool is_one_piece(const PoolJob& job) { return windows_per_piece(job) == job.columns.count; }
+  static bool is_one_piece(const PoolJob& job) {
+    return sliding ? windows_per_piece(job) == job.columns.count : job.columns.windows != nullptr;
+  }
 
   // A line's cells: of the longest piece, its padding included, and what vectors may stick out by.
   static int64_t line_cells(const PoolJob& job) {
@@ -109,48 +110,64 @@ class WindowPool {
   static int64_t line_elements(const PoolJob& job) { return line_cells(job) * RowLine::kArrays; }
 
   void run(int64_t begin, int64_t end) {
-    WindowCursor depth(job_.depth, begin % lines_per_plane(job_) / job_.rows.count);
-    WindowCursor rows(job_.rows, begin % job_.rows.count);
-    const Element* plane = static_cast<const Element*>(job_.x) + begin / lines_per_plane(job_) * plane_cells(job_);
     const bool direct = needs_no_line(job_);
-    const int64_t at_once = lines_at_once(job_), per_piece = windows_per_piece(job_);
-    if (!sliding && is_one_piece(job_)) columns_.take(per_piece, windows_);
+    const int64_t at_once = lines_at_once(job_), per_piece = windows_per_piece(job_), all = job_.columns.count;
+    plane_ = static_cast<const Element*>(job_.x) + begin / lines_per_plane(job_) * plane_cells(job_);
+    z_ = begin % lines_per_plane(job_) / job_.rows.count;
+    y_ = begin % job_.rows.count;
     for (int64_t line = begin; line < end;) {
-      const int64_t count = end - line < at_once ? end - line : at_once;
-      struct {
-        const Element* plane;
-        Window depth, rows;
-      } todo[kMostLines];
-      for (int64_t i = 0; i < count; ++i) {
-        todo[i] = {plane, depth.window(), rows.window()};
-        if (rows.next() && depth.next()) plane += plane_cells(job_);
-      }
-      for (int64_t first = 0; first < job_.columns.count; first += per_piece) {
-        const int64_t left = job_.columns.count - first, windows = left < per_piece ? left : per_piece;
-        if (!sliding && !is_one_piece(job_)) columns_.take(windows, windows_);
-        if (direct) {
-          for (int64_t i = 0; i < count; ++i) {
-            if constexpr (!sliding) gather_from_row(todo[i].plane, todo[i].depth, todo[i].rows, windows);
-          }
-          continue;
-        }
-        const Window span = columns_of(first, windows);
-        for (int64_t i = 0; i < count; ++i) {
-          filler_.fill(line_number(i), todo[i].plane, todo[i].depth, todo[i].rows, span);
-        }
-        for (int64_t i = 0; i < count; ++i) {
-          if constexpr (sliding) {
-            slide(line_number(i), windows, job_.columns.step, job_.columns.length,
-                  [&](const Cells<Lane, indexed>& cells, int64_t wanted) { writer_.write(cells, wanted); });
+      const int64_t lines = end - line < at_once ? end - line : at_once;
+      for (int64_t first = 0; first < all; first += per_piece) {
+        const int64_t count = all - first < per_piece ? all - first : per_piece;
+        const Window* const windows = windows_of(first, count);
+        const Window columns = columns_of(windows, first, count);
+        for (int64_t i = 0; i < lines; ++i) {
+          if (direct) {
+            if constexpr (!sliding) gather_from_row(windows, count);
           } else {
-            gather_from_line(line_number(i), span.start, windows);
+            fill(line_number(i), columns);
           }
+          if (first + count == all) next_line();
         }
+        if (windows == listed_ && !direct) shift(listed_, count, columns.start);
+        for (int64_t i = 0; i < lines && !direct; ++i) pool(line_number(i), windows, count);
       }
-      line += count;
+      line += lines;
     }
-    if constexpr (!sliding) {
-      gather_.finish([&](const Cells<Lane, indexed>& cells, int64_t wanted) { writer_.write(cells, wanted); });
+    if constexpr (!sliding) gather_.finish([&](const auto& cells, int64_t wanted) { writer_.write(cells, wanted); });
+  }
+
+  ONNX_MAXPOOL_INLINE void next_line() {
+    if (++y_ < job_.rows.count) return;
+    y_ = 0;
+    if (++z_ < job_.depth.count) return;
+    z_ = 0;
+    plane_ += plane_cells(job_);
+  }
+
+  // The line of the row of windows that is next, of these columns.
+  ONNX_MAXPOOL_INLINE void fill(RowLine line, Window columns) const {
+    filler_.template fill<sliding>(line, plane_, window_at(job_.depth, z_), window_at(job_.rows, y_), columns);
+  }
+
+  // The next `count` windows of a line, of which those that do not slide are cells of it.
+  ONNX_MAXPOOL_INLINE void pool(RowLine line, const Window* windows, int64_t count) {
+    const auto write = [&](const auto& cells, int64_t wanted) { writer_.write(cells, wanted); };
+    if constexpr (sliding) {
+      slide(line, count, job_.columns.step, job_.columns.length, write);
+    } else {
+      for (int64_t i = 0; i < count; ++i) gather_.add(fold(line, windows[i]), write);
+    }
+  }
+
+  ONNX_MAXPOOL_INLINE void gather_from_row(const Window* windows, int64_t count) {
+    const int64_t z = window_at(job_.depth, z_).start, y = window_at(job_.rows, y_).start;
+    const int64_t offset = (z * job_.rows.size + y) * job_.columns.size;
+    const Element* const row = plane_ + offset;
+    const CellReader<Element, Lane, indexed> reader = reader_;
+    for (int64_t i = 0; i < count; ++i) {
+      gather_.add(fold(reader, row, offset, windows[i]),
+                  [&](const auto& cells, int64_t wanted) { writer_.write(cells, wanted); });
     }
   }
 
@@ -159,41 +176,39 @@ class WindowPool {
     return {keys, keys + (RowLine::kArrays - 1) * line_cells_};
   }
 
-  // The columns of a line for the windows from `first` on.
-  Window columns_of(int64_t first, int64_t windows) const {
+  // Of a line, `count` windows from the first on; sliding ones need no list.
+  const Window* windows_of(int64_t first, int64_t count) {
+    if (sliding || job_.columns.windows) return job_.columns.windows;
+    list_windows(job_.columns, first, count, listed_);
+    return listed_;
+  }
+
+  // From columns to cells of the line that begins with this one.
+  static void shift(Window* windows, int64_t count, int64_t column) {
+    for (int64_t i = 0; i < count; ++i) windows[i] = {windows[i].start - column, windows[i].end - column};
+  }
+
+  // The columns of a line for these windows: of sliding ones with their padding.
+  Window columns_of(const Window* windows, int64_t first, int64_t count) const {
     const PoolAxis& axis = job_.columns;
     if (sliding) {
-      const int64_t start = axis.first + first * axis.step, end = start + axis.step * (windows - 1) + axis.length;
-      return {start, end};
+      const int64_t start = axis.first + first * axis.step;
+      return {start, start + axis.step * (count - 1) + axis.length};
     }
-    if (is_one_piece(job_)) return {0, axis.size};
-    return {windows_[0].start, windows_[windows - 1].end};
-  }
-
-  void gather_from_line(RowLine line, int64_t origin, int64_t windows) {
-    for (int64_t i = 0; i < windows; ++i) {
-      gather_.add(fold(line, Window{windows_[i].start - origin, windows_[i].end - origin}),
-                  [&](const Cells<Lane, indexed>& cells, int64_t wanted) { writer_.write(cells, wanted); });
-    }
-  }
-
-  void gather_from_row(const Element* plane, Window depth, Window rows, int64_t windows) {
-    const int64_t offset = (depth.start * job_.rows.size + rows.start) * job_.columns.size;
-    const CellReader<Element, Lane, indexed> reader(job_);
-    for (int64_t i = 0; i < windows; ++i) {
-      gather_.add(fold(reader, plane + offset, offset, windows_[i]),
-                  [&](const Cells<Lane, indexed>& cells, int64_t wanted) { writer_.write(cells, wanted); });
-    }
+    if (job_.columns.windows) return {0, axis.size};
+    return {windows[0].start, windows[count - 1].end};
   }
 
   const PoolJob& job_;
   const int64_t line_cells_;
   Lane* const lines_;
-  Window windows_[sliding ? 1 : kMostGathered];  // of the piece in work
-  WindowCursor columns_;
+  const CellReader<Element, Lane, indexed> reader_;
   const LineFiller<Element, Lane, indexed> filler_;
   WindowWriter<Element, Lane, indexed> writer_;
   Gather<Lane, indexed> gather_;
+  const Element* plane_ = nullptr;            // of the next line
+  int64_t z_ = 0, y_ = 0;                     // its windows
+  Window listed_[sliding ? 1 : kMostListed];  // of a piece, where the job has no list
 };
 
 template <class Element, class Lane, bool indexed, bool sliding>

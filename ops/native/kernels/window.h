@@ -9,8 +9,9 @@
 
 namespace onnx_maxpool {
 
-// The windows along one axis. They are arithmetic, as a tensor may have as many windows as bytes: a list of them would
-// take many times its memory. The kernel has nothing to check: none is empty.
+// The windows along one axis. They are arithmetic, and only few are listed: a tensor may have as many windows as bytes,
+// and a list of those would take many times its memory. The kernel has nothing to check: none is empty.
+constexpr int64_t kMostListed = 4096;
 struct PoolAxis {
   int64_t size;   // cells
   int64_t count;  // windows
@@ -18,7 +19,8 @@ struct PoolAxis {
   // Others are [first + i*step, first + i*step + length), clipped into [0, n) (P4).
   bool even;
   int64_t first, step, length;
-  int64_t grain = 1;  // cells that windows take as one
+  int64_t grain = 1;                // cells that windows take as one
+  const Window* windows = nullptr;  // where there are no more than kMostListed
 };
 
 // A planned run over a tensor of planes. Pointers are borrowed.

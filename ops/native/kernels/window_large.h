@@ -6,7 +6,7 @@
 
 #include "kernels/simd/order.h"
 #include "kernels/window.h"
-#include "kernels/window_cursor.h"
+#include "kernels/window_list.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {

@@ -43,11 +43,12 @@ struct OrderFor<Element, true> {
 
 // Reads the map's cells as keys, widened to lanes.
 template <class Element, class Lane, bool indexed>
-struct CellReader {
+class CellReader {
   using V = Vector<Lane, kVectorBytes>;
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   using Bits = Vector<Element, kLanes * sizeof(Element)>;
 
+ public:
   explicit CellReader(const PoolJob& job)
       : order(job.order),
         end(static_cast<const Element*>(job.x) + job.planes * job.depth.size * job.rows.size * job.columns.size) {}
@@ -59,14 +60,20 @@ struct CellReader {
   // Lanes beyond the tensor may hold anything, but nothing beyond it is read.
   ONNX_MAXPOOL_INLINE V keys_at_end(const Element* from) const {
     const int64_t left = end - from;
-    if (left >= kLanes) return keys_at(from);
-    Element copy[kLanes] = {};
-    __builtin_memcpy(copy, from, static_cast<size_t>(left) * sizeof(Element));
-    return keys_at(copy);
+    return left >= kLanes ? keys_at(from) : last_keys(order, from, left);
   }
 
-  const typename OrderFor<Element, indexed>::type order;
+  using Order = typename OrderFor<Element, indexed>::type;
+  const Order order;
   const Element* const end;
+
+ private:
+  // By value, so that no reader has to lie in memory.
+  ONNX_MAXPOOL_NOINLINE static V last_keys(Order order, const Element* from, int64_t count) {
+    Element copy[kLanes] = {};
+    __builtin_memcpy(copy, from, static_cast<size_t>(count) * sizeof(Element));
+    return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(copy)));
+  }
 };
 
 // Fills lines from planes of (depth, rows, columns) cells.
@@ -78,11 +85,14 @@ class LineFiller {
  public:
   explicit LineFiller(const PoolJob& job) : reader_(job), rows_(job.rows.size), width_(job.columns.size) {}
 
-  // The line of the rows in a product of windows. Its first cell is that of column `columns.start`; columns beyond the
-  // plane are padding.
-  void fill(Line<Lane, indexed> line, const Element* plane, Window depth, Window rows, Window columns) const {
-    const int64_t start = columns.start < 0 ? 0 : columns.start, end = columns.end < width_ ? columns.end : width_;
-    const int64_t before = start - columns.start;
+  // The line of the rows in a product of windows. Its first cell is that of column `columns.start`; where there are
+  // columns beyond the plane (`padded`), they are padding.
+  template <bool padded>
+  ONNX_MAXPOOL_INLINE void fill(Line<Lane, indexed> line, const Element* plane, Window depth, Window rows,
+                                Window columns) const {
+    const int64_t start = padded && columns.start < 0 ? 0 : columns.start;
+    const int64_t end = padded && columns.end > width_ ? width_ : columns.end;
+    const int64_t before = padded ? start - columns.start : 0;
     for (int64_t x = 0; x < before; x += kLanes) line.set(x, padding<Lane, indexed>());
     int64_t offsets[kRowsAtOnce];
     int count = 0;
@@ -99,7 +109,7 @@ class LineFiller {
     if (count == 1) add_rows<1>(line, plane, offsets, first, before, end - start);
     if (count == 2) add_rows<2>(line, plane, offsets, first, before, end - start);
     if (count == 3) add_rows<3>(line, plane, offsets, first, before, end - start);
-    for (int64_t x = end - columns.start; x < columns.end - columns.start; x += kLanes) {
+    for (int64_t x = end - columns.start; padded && x < columns.end - columns.start; x += kLanes) {
       line.set(x, padding<Lane, indexed>());
     }
   }
@@ -107,9 +117,9 @@ class LineFiller {
  private:
   // `cells` of each of these rows, to the line from cell `to` on.
   template <int count>
-  void add_rows(Line<Lane, indexed> line, const Element* plane, const int64_t* begins, bool first, int64_t to,
-                int64_t cells) const {
-    const CellReader<Element, Lane, indexed> reader = reader_;
+  ONNX_MAXPOOL_INLINE void add_rows(Line<Lane, indexed> line, const Element* plane, const int64_t* begins, bool first,
+                                    int64_t to, int64_t cells) const {
+    const CellReader<Element, Lane, indexed> reader = reader_;  // as the compiler takes stores for ones to members
     const Element* rows[count];
     int64_t offsets[count];
     for (int i = 0; i < count; ++i) {

@@ -60,6 +60,26 @@ std::vector<PoolAxis> three_axes(const std::vector<PoolAxis>& spatial) {
   return axes;
 }
 
+// The axis's windows, where they are few enough to be listed.
+std::vector<Window> listed(const PoolAxis& axis) {
+  std::vector<Window> windows;
+  if (axis.count > kMostListed) return windows;
+  windows.reserve(static_cast<size_t>(axis.count));
+  const int64_t n = axis.size / axis.grain;
+  const auto add = [&](int64_t, Window window) {
+    windows.push_back({window.start * axis.grain, window.end * axis.grain});
+  };
+  if (axis.even) {
+    even_windows(n, axis.count, add);
+  } else {
+    for (int64_t i = 0; i < axis.count; ++i) {
+      const int64_t start = axis.first + i * axis.step;
+      add(i, clip({start, start + axis.length}, n));
+    }
+  }
+  return windows;
+}
+
 }  // namespace
 
 void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x,
@@ -71,7 +91,12 @@ void pool_windows(const Run& run, const char* op, ElementType type, const Tensor
   void* y = run.output(0, type, shape);
   void* indices = index.present ? run.output(1, index.type, shape) : nullptr;
   if (bytes == 0) return;  // G7
-  const std::vector<PoolAxis> axes = three_axes(spatial);
+  std::vector<PoolAxis> axes = three_axes(spatial);
+  std::vector<std::vector<Window>> lists;
+  for (PoolAxis& axis : axes) {
+    lists.push_back(listed(axis));
+    if (!lists.back().empty()) axis.windows = lists.back().data();
+  }
   const PoolJob job = {
       x.data,  y,       indices,       element_size(index.type) == 8, index.step, shape[0] * shape[1], axes[0],
       axes[1], axes[2], order_of(type)};
