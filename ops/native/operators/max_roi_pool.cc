@@ -4,7 +4,7 @@
 namespace onnx_maxpool {
 namespace {
 
-constexpr RoiOp kOp = {"MaxRoiPool", "pooled_shape", 2, BinEdges::onnx};
+constexpr RoiOp kOp = {"MaxRoiPool", "pooled_shape", 2};
 
 std::unique_ptr<Kernel> create(const Variant& variant, const Attributes& attributes) {
   return make_roi_pool(kOp, variant, attributes);

@@ -4,7 +4,7 @@
 namespace onnx_maxpool {
 namespace {
 
-constexpr RoiOp kOp = {"RoiPooling", "pooled_size", 4, BinEdges::exact};
+constexpr RoiOp kOp = {"RoiPooling", "pooled_size", 4};
 
 std::unique_ptr<Kernel> create(const Variant& variant, const Attributes& attributes) {
   return make_roi_pool(kOp, variant, attributes);
