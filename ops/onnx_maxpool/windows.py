@@ -7,12 +7,12 @@ those of `operators.rules`.
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from onnx_maxpool.errors import OperatorError, listing, shape
-from onnx_maxpool.facts import SATURATION
+from onnx_maxpool.facts import BIN_EDGES, SATURATION
 from onnx_maxpool.types import Array, BinEdges, Integers
 
 Windows = tuple[Integers, Integers]
@@ -70,9 +70,6 @@ def rounded_windows(extent: Integers, count: int, kind: type[np.floating[Any]]) 
     i = np.arange(count + 1).astype(kind)
     bin_size = np.asarray(extent).astype(kind)[..., None] / kind(count)
     return np.floor(i[:-1] * bin_size).astype(np.int64), np.ceil(i[1:] * bin_size).astype(np.int64)
-
-
-BIN_EDGES: tuple[BinEdges, ...] = get_args(BinEdges)
 
 
 def check_bin_edges(bin_edges: str | None) -> None:

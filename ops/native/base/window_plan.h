@@ -48,8 +48,8 @@ void rounded_windows(int64_t extent, int64_t count, Emit&& emit) {
 }
 
 inline EdgeArithmetic edge_arithmetic(BinEdges edges, bool is_double) {
-  if (edges == BinEdges::exact) return EdgeArithmetic::exact;
-  return edges == BinEdges::in_double || is_double ? EdgeArithmetic::in_double : EdgeArithmetic::in_float;
+  if (edges == BinEdges::exact_) return EdgeArithmetic::exact;
+  return edges == BinEdges::double_ || is_double ? EdgeArithmetic::in_double : EdgeArithmetic::in_float;
 }
 
 // An ROI coordinate in cells of the feature map (M5, M11); it is not NaN. Halves are rounded away from zero, as by

@@ -1,5 +1,6 @@
 // OpenVINO's AdaptiveMaxPool, since version 8: rules A1 to A5. The words of errors are adaptive_max_pool.py's.
 #include "base/window_plan.h"
+#include "facts.h"
 #include "operators/window_op.h"
 
 namespace onnx_maxpool {

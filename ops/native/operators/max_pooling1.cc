@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/window_plan.h"
+#include "facts.h"
 #include "operators/window_op.h"
 
 namespace onnx_maxpool {

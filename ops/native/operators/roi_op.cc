@@ -7,6 +7,7 @@
 
 #include "base/machine.h"
 #include "base/window_plan.h"
+#include "facts.h"
 #include "kernels/targets.h"
 #include "plans/roi_cost.h"
 #include "plans/roi_plan.h"
