@@ -52,8 +52,8 @@ def main(
                 opset,
                 "\n".join(f"{name} {element_type(array)}" for name, array in result.expected.items()),
                 Text("\n").join(verdict(difference) for difference in result.differences.values()),
-                milliseconds(result.runtime_seconds),
-                milliseconds(result.reference_seconds),
+                milliseconds(result.actual_seconds),
+                milliseconds(result.expected_seconds),
             )
             differing += not result.equal
     console.print(table)

@@ -31,6 +31,7 @@ namespace {
 
 constexpr const char* kBinEdgesEntry = "onnx_maxpool.bin_edges";
 constexpr const char* kRegisteredEntry = "onnx_maxpool.registered";
+constexpr const char* kDefaultEdges = "default";  // in the entry above, where no bin edges are set
 
 struct Row {
   const Operator& op;
@@ -70,10 +71,12 @@ std::string config_entry(const OrtApi* api, const OrtSessionOptions* options, co
 }
 
 BinEdges parse_bin_edges(const std::string& name) {
-  if (name.empty() || name == "exact") return BinEdges::exact;
-  if (name == "float32") return BinEdges::float32;
+  if (name.empty()) return BinEdges::by_operator;
+  if (name == "onnx") return BinEdges::onnx;
+  if (name == "exact") return BinEdges::exact;
+  if (name == "double") return BinEdges::in_double;
   throw Error("onnx_maxpool: session config entry " + std::string(kBinEdgesEntry) + " is '" + escaped(name) +
-              "', expected 'exact' or 'float32'");
+              "', expected 'onnx', 'exact' or 'double'");
 }
 
 // The domains of one setting, for one runtime. They and their operators are never freed: sessions may outlive
@@ -103,7 +106,7 @@ void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_opti
   kernels();  // refuses an unknown ONNX_MAXPOOL_TARGET
   const std::string name = config_entry(api, options, kBinEdgesEntry);
   const BinEdges bin_edges = parse_bin_edges(name);
-  const std::string setting = bin_edges == BinEdges::exact ? "exact" : "float32";
+  const std::string setting = name.empty() ? kDefaultEdges : name;
   const std::string registered = config_entry(api, options, kRegisteredEntry);
   if (registered == setting) return;
   if (!registered.empty()) {

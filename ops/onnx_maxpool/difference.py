@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from onnx_maxpool.errors import shape
 from onnx_maxpool.types import Array, element_type
@@ -42,10 +43,15 @@ def first_difference(expected: Array, actual: Array) -> Difference | None:
         return Difference("element type", element_type(expected), element_type(actual))
     if expected.shape != actual.shape:
         return Difference("shape", shape(expected.shape), shape(actual.shape))
-    differs = (expected != actual) & ~((expected != expected) & (actual != actual))  # only a NaN is not itself
-    differs = np.asarray(differs, dtype=np.bool_)
+    differs = differing_cells(expected, actual)
     if not differs.any():
         return None
     index = tuple(int(i) for i in np.unravel_index(differs.argmax(), differs.shape))
     count = int(np.count_nonzero(differs))
     return Difference("cells", str(expected[index]), str(actual[index]), index, count, differs.size)
+
+
+def differing_cells(expected: Array, actual: Array) -> npt.NDArray[np.bool_]:
+    """Which cells of two tensors of one type and shape differ (G3, G4)."""
+    differs = (expected != actual) & ~((expected != expected) & (actual != actual))  # only a NaN is not itself
+    return np.asarray(differs, dtype=np.bool_)

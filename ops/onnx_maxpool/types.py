@@ -21,8 +21,8 @@ Dims = tuple["int | str | None", ...]
 Attributes = Mapping[str, Any]
 """A node's attributes by name, as Python values."""
 
-BinEdges = Literal["exact", "float32"]
-"""How ROI bins are cut: by exact integers (M7), or in float32 as ONNX Runtime's own kernel does (M12)."""
+BinEdges = Literal["onnx", "exact", "double"]
+"""How the edges of ROI bins are computed (M7): as ONNX's reference, in exact integers, or in double for every type."""
 
 PythonFunction = Callable[..., "Array | tuple[Array, ...]"]
 """`function(*inputs, **attributes)`: an operator's outputs. `load` says what it is given."""

@@ -1,21 +1,24 @@
 """Which input cells each output cell covers: the plans `roi_windows`, `sliding_windows` and `adaptive_windows`.
 
 Every window is a half-open range `[start, end)` of input coordinates along one axis, given as a pair of int64 arrays.
-All arithmetic is exact, in 64-bit integers (G1); rule numbers are those of `operators.rules`.
+All arithmetic is exact, in 64-bit integers (G1), but where the bins of ROIs are to be rounded (M7). Rule numbers are
+those of `operators.rules`.
 """
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
 import numpy as np
 
-from onnx_maxpool.errors import OperatorError, shape
+from onnx_maxpool.errors import OperatorError, listing, shape
 from onnx_maxpool.types import Array, BinEdges, Integers
 
 Windows = tuple[Integers, Integers]
 """Starts and ends of windows along one axis: two int64 arrays of one shape."""
 
-SATURATION = 2**30
-"""Rounded ROI edges are held within ± this value, so that nothing overflows (M11)."""
+SATURATION = 2**40
+"""An ROI edge beyond ± this value, once rounded, is this value, so that nothing overflows (M11)."""
 
 
 def clip(windows: Windows, size: int) -> Windows:
@@ -64,21 +67,28 @@ def sliding_count(size: int, window: int, stride: int, start_padding: int, end_p
     return (size + start_padding + end_padding - window) // stride + 1
 
 
-def float32_windows(extent: Integers, count: int) -> Windows:
-    """`even_windows` with the edges computed in float32, as ONNX Runtime's own kernel does (M12)."""
-    i = np.arange(count + 1).astype(np.float32)
-    bin_size = np.asarray(extent).astype(np.float32)[..., None] / np.float32(count)
+def rounded_windows(extent: Integers, count: int, kind: type[np.floating[Any]]) -> Windows:
+    """`even_windows` with the quotient L/n and its product with i each rounded in the float type `kind` (M7)."""
+    i = np.arange(count + 1).astype(kind)
+    bin_size = np.asarray(extent).astype(kind)[..., None] / kind(count)
     return np.floor(i[:-1] * bin_size).astype(np.int64), np.ceil(i[1:] * bin_size).astype(np.int64)
 
 
-BIN_EDGES = {"exact": even_windows, "float32": float32_windows}
-"""The ways to cut a ROI into bins, by their name in the public interface."""
+BIN_EDGES: tuple[BinEdges, ...] = get_args(BinEdges)
 
 
-def check_bin_edges(bin_edges: str) -> None:
-    """Raise ValueError for a name that is none of `BIN_EDGES`."""
-    if bin_edges not in BIN_EDGES:
-        raise ValueError(f"onnx_maxpool: bin_edges is {bin_edges!r}, expected {' or '.join(map(repr, BIN_EDGES))}")
+def check_bin_edges(bin_edges: str | None) -> None:
+    """Raise ValueError for a name that is none of `BIN_EDGES`; None is no name, and allowed."""
+    if bin_edges is not None and bin_edges not in BIN_EDGES:
+        raise ValueError(f"onnx_maxpool: bin_edges is {bin_edges!r}, expected {listing(map(repr, BIN_EDGES))}")
+
+
+def bins(extent: Integers, count: int, bin_edges: BinEdges, dtype: np.dtype[Any]) -> Windows:
+    """The `count` bins of ROIs of `extent` cells and of element type `dtype`, from the ROI's first cell (M7)."""
+    if bin_edges == "exact":
+        return even_windows(extent, count)
+    in_double = bin_edges == "double" or dtype == np.float64
+    return rounded_windows(extent, count, np.float64 if in_double else np.float32)
 
 
 def round_half_away(x: Array) -> Array:
@@ -110,9 +120,9 @@ def roi_windows(
     spatial_scale: float,
     map_shape: tuple[int, int],
     *,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges = "onnx",
 ) -> tuple[Windows, Windows]:
-    """The bins of every ROI along y and along x, on a feature map of `map_shape` (height, width) (M4-M8, M12).
+    """The bins of every ROI along y and along x, on a feature map of `map_shape` (height, width) (M4-M8).
 
     `rois` (R, 5) with rows `[batch, x1, y1, x2, y2]`, any float type; the batch number is not looked at. Returns
     `((y_start, y_end), (x_start, x_end))` of shapes (R, pooled_height) and (R, pooled_width). Raises OperatorError for
@@ -130,7 +140,7 @@ def roi_windows(
     extent = np.maximum(last - first + 1, 1)
 
     def along(axis: int) -> Windows:
-        start, end = BIN_EDGES[bin_edges](extent[:, axis], pooled_shape[axis])
+        start, end = bins(extent[:, axis], pooled_shape[axis], bin_edges, rois.dtype)
         origin = first[:, axis, None]
         return clip((origin + start, origin + end), map_shape[axis])
 

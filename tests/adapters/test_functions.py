@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from builders import MODELS, Model
 from onnx import helper
+from support.child import run_python
 from support.roi_cases import assert_same, dtype_of, random_case
 from support.roi_cases import model as roi_model
 from support.roi_cases import reference as roi_reference
@@ -59,10 +60,12 @@ def test_the_functions_give_what_the_models_give(model: Model) -> None:
 
 def test_bin_edges() -> None:
     x, rois = np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60), np.array([[0, 0, 0, 56, 0]], np.float32)
-    results = [onnx_maxpool.max_roi_pool(x, rois, (1, 7), bin_edges=edges) for edges in ("exact", "float32")]
-    for result, edges in zip(results, ("exact", "float32"), strict=True):
+    results = [onnx_maxpool.max_roi_pool(x, rois, (1, 7), bin_edges=edges) for edges in ("onnx", "exact", "double")]
+    for result, edges in zip(results, ("onnx", "exact", "double"), strict=True):
         assert_same(result, roi_reference(roi_model(pooled_shape=(1, 7)), x, rois, bin_edges=edges))
-    assert (results[0] != results[1]).any()  # (57, 7) is a pair at which they differ (M12)
+    assert (results[0] != results[1]).any()  # (57, 7) is a pair at which they differ (M7)
+    assert_same(onnx_maxpool.max_roi_pool(x, rois, (1, 7)), results[0])
+    assert_same(onnx_maxpool.roi_pooling(x, rois[None, None], (1, 7)), results[1])
 
 
 def test_arrays_of_any_layout() -> None:
@@ -117,6 +120,31 @@ def test_the_cache_is_bounded() -> None:
         onnx_maxpool.max_roi_pool(X, ROIS, (side, 1), 1)
     info = one_node.sessions.cache_info()
     assert (info.currsize, info.hits, info.misses) == (one_node.CACHE_SIZE, side, side)
+
+
+GLOBAL_THREADS = """
+import numpy as np, onnxruntime as ort
+from adapters.test_functions import ROIS, X, assert_same, roi_model, roi_reference
+import onnx_maxpool
+
+ort.set_global_thread_pool_sizes(2, 1)
+model = roi_model()
+expected = roi_reference(model, X, ROIS)
+for _ in range(2):
+    assert_same(onnx_maxpool.max_roi_pool(X, ROIS, (2, 3)), expected)
+for implementation in ("native", "python"):
+    session = onnx_maxpool.load(model, implementation=implementation)
+    assert_same(session.run(None, {"X": X, "rois": ROIS})[0], expected)
+print("equal")
+onnx_maxpool.load(model, ort.SessionOptions())
+"""
+
+
+def test_after_onnx_runtime_was_given_threads_for_all_sessions() -> None:
+    """Nothing is printed on the way. Options of the caller's own stay as they are: ONNX Runtime says what they need."""
+    done = run_python("-c", GLOBAL_THREADS)
+    assert (done.returncode, done.stdout) == (1, "equal\n"), done.stderr
+    assert "use_per_session_threads must be false" in done.stderr
 
 
 def test_threads() -> None:

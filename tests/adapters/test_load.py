@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,6 +18,7 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 from builders import MODELS
+from support import pool_cases
 from support.child import run_python
 from support.roi_cases import Array, assert_same, model, random_case, reference
 
@@ -113,10 +116,10 @@ def test_threads_that_run_while_others_make_sessions() -> None:
 
 
 def test_two_session_options_at_once() -> None:
-    """Of one library: one session cuts bins exactly, the other in float32 (M12); 57 cells in 7 bins show it."""
+    """Of one library: one session cuts bins in float32, the other exactly (M7); 57 cells in 7 bins show it."""
     proto = model(pooled_shape=(1, 7))
     feeds = {"X": np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60), "rois": np.array([[0, 0, 0, 56, 0]], "f")}
-    edges: tuple[Any, Any] = ("exact", "float32")
+    edges: tuple[Any, Any] = (None, "exact")
     expected = [reference(proto, *feeds.values(), bin_edges=each) for each in edges]
     sessions = [onnx_maxpool.load(proto, ort.SessionOptions(), bin_edges=each) for each in edges]
     assert (expected[0] != expected[1]).any()
@@ -340,6 +343,57 @@ def test_a_session_in_every_thread_of_a_program_that_ends_without_ceremony() -> 
         "import os\nfrom adapters import test_load\ntest_load.at_once(*[test_load.session] * 16)\nos._exit(3)"
     )
     assert done.returncode == 3, done.stderr
+
+
+def test_a_run_is_terminated_between_two_nodes() -> None:
+    """The node that is running ends as ever; those behind it do not begin."""
+    options, steps = ort.RunOptions(), []
+
+    def pool(x: Array, rois: Array, **_: Any) -> Array:
+        options.terminate = True
+        steps.append("terminated")
+        y = np.zeros((len(rois), x.shape[1], 7, 7), x.dtype)
+        steps.append("pooled")
+        return y
+
+    interrupted = onnx_maxpool.load(PROTO, implementation={"MaxRoiPool": pool})
+    with pytest.raises(Exception, match="terminate flag"):
+        interrupted.run(None, FEEDS, options)
+    assert steps == ["terminated", "pooled"]
+
+
+class AlarmError(Exception):
+    pass
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no interval timer on Windows")
+def test_a_signal_waits_for_the_end_of_a_run() -> None:
+    """As Ctrl-C does: the output is whole when Python hears of it."""
+
+    def ring(*_: object) -> None:
+        raise AlarmError
+
+    x = np.random.default_rng(0).random((1, 16, 48, 48, 48), np.float32)
+    proto = pool_cases.model("MaxPooling1", 5, {"X": x}, window_size=(15, 15, 15))
+    of = onnx_maxpool.load(proto, one_thread())
+    (expected,) = of.run(None, {"X": x})
+    y = np.full_like(expected, -1)
+    binding = of.io_binding()
+    binding.bind_cpu_input("X", x)
+    binding.bind_output("Y", element_type=y.dtype, shape=y.shape, buffer_ptr=y.ctypes.data)
+
+    def run_and_wait() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        of.run_with_iobinding(binding)
+        time.sleep(10)
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        with pytest.raises(AlarmError):
+            run_and_wait()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert_same(y, expected)
 
 
 @pytest.mark.parametrize("name", ["roi_in_loop", "roi_in_if", "roi_in_function"])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import re
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -99,14 +103,16 @@ def test_a_scale_of_more_than_six_digits() -> None:
 
 
 def test_bin_edges() -> None:
-    """(57, 7) is a pair at which they differ (M12)."""
+    """(57, 7) is a pair at which they differ (M7)."""
     proto = roi_model(pooled_shape=(1, 7))
     feeds = {
         "X": np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60),
         "rois": np.array([[0, 0, 0, 56, 0]], np.float32),
     }
-    (exact,) = assert_equal_outputs(proto, feeds)
-    (rounded,) = assert_equal_outputs(proto, feeds, bin_edges="float32")
+    (default,) = assert_equal_outputs(proto, feeds)
+    (rounded,) = assert_equal_outputs(proto, feeds, bin_edges="onnx")
+    (exact,) = assert_equal_outputs(proto, feeds, bin_edges="exact")
+    assert (default == rounded).all()
     assert (exact != rounded).any()
 
 
@@ -194,8 +200,8 @@ def test_a_function_in_the_place_of_one_operator() -> None:
         return np.full((len(rois), x.shape[1], *attributes["pooled_shape"]), x[0, 0, 0, 0], x.dtype)
 
     (y,) = outputs(roi_model("bfloat16"), {k: v.astype(dtype_of("bfloat16")) for k, v in ROI_FEEDS.items()},
-                   {"MaxRoiPool": lowest_first}, bin_edges="float32")  # fmt: skip
-    assert calls == [{"pooled_shape": [2, 3], "spatial_scale": 1.0, "bin_edges": "float32"}]
+                   {"MaxRoiPool": lowest_first}, bin_edges="double")  # fmt: skip
+    assert calls == [{"pooled_shape": [2, 3], "spatial_scale": 1.0, "bin_edges": "double"}]
     assert y.dtype == dtype_of("bfloat16")
     assert (y == X[0, 0, 0, 0].astype(y.dtype)).all()
 
@@ -212,7 +218,11 @@ def test_the_other_operators_stay_native() -> None:
 
 
 def raises(*_: Array, **__: Any) -> Array:
-    raise KeyboardInterrupt("é")
+    raise ArithmeticError("é")
+
+
+def runs_out_of_memory(*_: Array, **__: Any) -> Array:
+    raise MemoryError("no more")
 
 
 def refuses_without_a_word(*_: Array, **__: Any) -> Array:
@@ -223,26 +233,122 @@ def raises_what_is_no_text(*_: Array, **__: Any) -> Array:
     raise ValueError("\udc80")
 
 
+OTHER = "big" if sys.byteorder == "little" else "little"
+SWAPPED = np.dtype(np.float32).newbyteorder()
+
 BAD_FUNCTIONS: dict[str, tuple[Any, str]] = {
     "raises": (raises, "onnx_maxpool: a Python function failed\nTraceback (most recent call last):"),
+    "raises, to its last line": (raises, "ArithmeticError: é"),
+    "runs out of memory": (runs_out_of_memory, "onnx_maxpool: a Python function failed\nTraceback"),
+    "runs out of memory, to its last line": (runs_out_of_memory, "MemoryError: no more"),
     "refuses without a word": (refuses_without_a_word, "onnx_maxpool.errors.OperatorError"),
     "raises what is no text": (raises_what_is_no_text, "\\udc80"),
     "no array": (lambda *_, **__: 3, "MaxRoiPool: the Python function gave int, expected 1 NumPy array"),
     "two arrays": (lambda x, r, **_: (x, r), "the Python function gave ndarray, ndarray, expected 1 NumPy array"),
     "another type": (lambda x, *_, **__: x.astype("d"), "the Python function gave Y as double, expected float"),
+    "another byte order": (lambda x, *_, **__: x.astype(SWAPPED), f"gave Y as {OTHER}-endian float, expected float"),
+    "objects": (lambda x, *_, **__: x.astype("O"), "the Python function gave Y as object, expected float"),
+    "texts": (lambda x, *_, **__: x.astype("U"), "the Python function gave Y as string, expected float"),
+    "another shape": (
+        lambda x, *_, **__: np.zeros((20, 6, 3, 2), x.dtype),
+        "MaxRoiPool: the Python function gave Y of shape [20,6,3,2], expected [20,6,2,3]",
+    ),
+    "another rank": (lambda x, *_, **__: x.ravel(), "gave Y of shape [2016], expected [20,6,2,3]"),
+    "a number in an array": (lambda x, *_, **__: np.array(1, x.dtype), "gave Y of shape [], expected [20,6,2,3]"),
 }
 
 
 @pytest.mark.parametrize("bad", BAD_FUNCTIONS.values(), ids=BAD_FUNCTIONS)
 def test_functions_that_fail(bad: tuple[Any, str]) -> None:
-    """Also what is no Exception: let through, it would end the process."""
     function, words = bad
     session = onnx_maxpool.load(roi_model(), implementation={"MaxRoiPool": function})
     with pytest.raises(InvalidArgument) as error:
         session.run(None, ROI_FEEDS)
     assert words in str(error.value)
-    if function is raises:
-        assert str(error.value).rstrip().endswith("KeyboardInterrupt: é")
+
+
+def with_index(x: Array, output_size: Array, *, index_type: Any, index_shape: tuple[int, ...]) -> tuple[Array, Array]:
+    return np.zeros((*x.shape[:2], *output_size), x.dtype), np.zeros(index_shape, index_type)
+
+
+def test_outputs_of_the_shape_that_an_input_gives() -> None:
+    """AdaptiveMaxPool's output size is a tensor; both outputs are looked at."""
+    model = MODELS["adaptive_max_pool_8_float_int64"]
+    feeds = model.inputs()
+    dims = (*feeds["X"].shape[:2], *(int(size) for size in feeds["output_size"]))
+    good = functools.partial(with_index, index_shape=dims)
+    assert not any(y.any() for y in outputs(model.builder(), feeds, {"AdaptiveMaxPool": good}))
+    bad = functools.partial(with_index, index_shape=dims[1:])
+    given, wanted = (re.escape(str(list(shape)).replace(" ", "")) for shape in (dims[1:], dims))
+    with pytest.raises(InvalidArgument, match=f"the Python function gave Indices of shape {given}, expected {wanted}"):
+        outputs(model.builder(), feeds, {"AdaptiveMaxPool": bad})
+
+
+def test_inputs_of_a_bad_shape_do_not_reach_the_function() -> None:
+    session = onnx_maxpool.load(roi_model(), implementation={"MaxRoiPool": raises})
+    words = r"MaxRoiPool: rois has shape \[20,4\], expected \(R, 5\) with columns batch, x1, y1, x2, y2$"
+    with pytest.raises(InvalidArgument, match=words):
+        session.run(None, {"X": X, "rois": ROIS[:, :4]})
+
+
+class Stop(KeyboardInterrupt):
+    pass
+
+
+def interrupted(*_: Array, **__: Any) -> Array:
+    raise Stop("by a user")
+
+
+RUNS: dict[str, Callable[[ort.InferenceSession], object]] = {
+    "run": lambda session: session.run(None, ROI_FEEDS),
+    "run of ours": lambda session: onnx_maxpool.run(session, ROI_FEEDS),
+    "run_with_iobinding": lambda session: session.run_with_iobinding(bound(session)),
+}
+
+
+def bound(session: ort.InferenceSession) -> ort.IOBinding:
+    binding = session.io_binding()
+    for name, array in ROI_FEEDS.items():
+        binding.bind_cpu_input(name, array)
+    binding.bind_output("Y")
+    return binding
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_an_interrupt_in_a_function_comes_out_of_the_run(run: Callable[[ort.InferenceSession], object]) -> None:
+    """With its own traceback, once; the session runs on."""
+    functions = [interrupted]
+    session = onnx_maxpool.load(roi_model(), implementation={"MaxRoiPool": lambda *a, **k: functions[0](*a, **k)})
+    with pytest.raises(Stop, match="by a user") as stopped:
+        run(session)
+    assert stopped.traceback[-1].name == "interrupted"
+    functions[0] = raises
+    with pytest.raises((InvalidArgument, RuntimeError), match="ArithmeticError") as failed:
+        run(session)
+    assert not isinstance(failed.value, KeyboardInterrupt)
+    functions[0] = lambda x, rois, **_: np.ones((20, 6, 2, 3), x.dtype)
+    run(session)
+
+
+SIGNAL = """
+import signal, sys
+import numpy as np
+from support.roi_cases import model
+import onnx_maxpool
+
+def slow(x, rois, **_):
+    signal.raise_signal(signal.SIGINT)
+    raise AssertionError
+
+session = onnx_maxpool.load(model(), implementation={"MaxRoiPool": slow})
+session.run(None, {"X": np.ones((1, 1, 4, 4), "f"), "rois": np.zeros((1, 5), "f")})
+"""
+
+
+def test_ctrl_c_ends_a_program() -> None:
+    done = run_python("-c", SIGNAL)
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt"), done.stderr
+    assert done.returncode
 
 
 def test_an_index_of_another_type() -> None:
@@ -294,8 +400,8 @@ def test_registering_twice_is_harmless() -> None:
         onnx_maxpool.register_python_ops(options)
         onnx_maxpool.register(options)
         onnx_maxpool.load(roi_model(), options, implementation="python").run(None, ROI_FEEDS)
-    with pytest.raises(ValueError, match="registered with bin_edges 'exact'"):
-        onnx_maxpool.register_python_ops(options, bin_edges="float32")
+    with pytest.raises(ValueError, match="registered with bin_edges 'default'"):
+        onnx_maxpool.register_python_ops(options, bin_edges="onnx")
 
 
 DECLARED_AT_ONCE = """

@@ -99,24 +99,38 @@ def test_registering_twice_is_harmless() -> None:
 
 
 def test_one_options_object_has_one_bin_edges_setting() -> None:
-    words = "registered with bin_edges 'float32', expected other options for 'exact'"
+    words = "registered with bin_edges 'double', expected other options for 'exact'"
     options = ort.SessionOptions()
-    onnx_maxpool.register(options, bin_edges="float32")
+    onnx_maxpool.register(options, bin_edges="double")
     with pytest.raises(ValueError, match=words):
-        onnx_maxpool.register(options)
-    onnx_maxpool.register(options, bin_edges="float32")  # the refusal left the first registration as it was
+        onnx_maxpool.register(options, bin_edges="exact")
+    onnx_maxpool.register(options, bin_edges="double")  # the error left the first registration as it was
+    onnx_maxpool.register(options)  # which holds where no setting is given
     options.add_session_config_entry("onnx_maxpool.bin_edges", "exact")
     with pytest.raises(ort.capi.onnxruntime_pybind11_state.InvalidArgument, match=words):
         options.register_custom_ops_library(onnx_maxpool.library_path())
 
 
-def test_an_unknown_bin_edges_setting() -> None:
-    with pytest.raises(ValueError, match="bin_edges is 'double', expected 'exact' or 'float32'"):
-        onnx_maxpool.register(ort.SessionOptions(), bin_edges="double")  # type: ignore[arg-type]
-    for entry, printed in (("double", "double"), ("\x1b[2J", r"\\x1b\[2J")):
+def test_the_config_entry_is_the_setting_where_none_is_given() -> None:
+    proto = model(pooled_shape=(1, 7))
+    x = np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60)
+    rois = np.array([[0, 0, 0, 56, 0]], np.float32)
+    for entry in ("onnx", "exact"):
         options = ort.SessionOptions()
         options.add_session_config_entry("onnx_maxpool.bin_edges", entry)
-        with pytest.raises(Exception, match=rf"onnx_maxpool\.bin_edges is '{printed}', expected 'exact' or 'float32'"):
+        sessions = [onnx_maxpool.load(proto, options), onnx_maxpool.load(proto, options, implementation="python")]
+        for session in sessions:
+            assert_same(session.run(None, {"X": x, "rois": rois})[0], reference(proto, x, rois, bin_edges=entry))
+
+
+def test_an_unknown_bin_edges_setting() -> None:
+    expected = "expected 'onnx', 'exact' or 'double'"
+    with pytest.raises(ValueError, match=f"bin_edges is 'float32', {expected}"):
+        onnx_maxpool.register(ort.SessionOptions(), bin_edges="float32")  # type: ignore[arg-type]
+    for entry, printed in (("float32", "float32"), ("default", "default"), ("\x1b[2J", r"\\x1b\[2J")):
+        options = ort.SessionOptions()
+        options.add_session_config_entry("onnx_maxpool.bin_edges", entry)
+        with pytest.raises(Exception, match=rf"onnx_maxpool\.bin_edges is '{printed}', {expected}"):
             options.register_custom_ops_library(onnx_maxpool.library_path())
 
 

@@ -62,11 +62,12 @@ ROI_FAULTS = {
     ("malformed", "malformed ROI is empty"): "M6",
     ("malformed", "malformed ROI is turned round"): "M6",
     ("malformed", REFUSED): "M6",
+    ("edges", "exact integers"): "M7",
     ("edges", "float32 edges"): "M7",
     ("edges", "double edges"): "M7",
     ("edges", "accumulated float32 edges"): "M7",
-    ("start", "start rounded up"): "M7 M3",
-    ("start", "start rounded to nearest"): "M7 M3",
+    ("start", "start rounded up"): "M7 M3 G2",
+    ("start", "start rounded to nearest"): "M7 M3 G2",
     ("end", "end rounded down"): "M7 M3",
     ("end", "one cell too far"): f"M7 {EVERY_WINDOW}",
     ("clipping", "ROIs clipped to the map before they are cut"): "M8 M5 M9",
@@ -91,7 +92,7 @@ ROI_FAULTS = {
     ("minimum", "maximum starts at 0"): "G2 M9",
     ("precision", "values through float32"): "M2 G2",
     ("precision", "values through bfloat16"): "M2 G2",
-    ("result", "result is float32"): "M2 G2 M5",
+    ("result", "result is float32"): "M2 G2 M5 M7",
 }
 SLIDING_FAULTS = {
     ("padding", "padding is 0"): "P4 P2",

@@ -49,14 +49,14 @@ def arrays(call: Call) -> tuple[Array, Array]:
 
 def windows(call: Call, x_shape: tuple[int, ...]) -> Any:
     """((y_start, y_end), (x_start, x_end)), each (R, bins)."""
-    edges: Any = call.bin_edges
+    edges: Any = call.bin_edges or NEWEST[call.operator].bin_edges
     scale = call.attributes["spatial_scale"]
     return roi_windows(arrays(call)[1], pooled_sides(call), scale, (x_shape[2], x_shape[3]), bin_edges=edges)
 
 
 @on_small
 def test_native_reference_and_brute_force_are_equal(call: Call) -> None:
-    """G1 to G7, M4 to M12."""
+    """G1 to G7, M4 to M11."""
     (y,) = call.brute_force()
     for (actual,) in (call.native(), call.reference()):
         assert_same(actual, y)
@@ -70,7 +70,8 @@ def test_native_and_reference_are_equal(call: Call) -> None:
 
 @given(roi_calls(LARGE, operators=["RoiPooling"]))
 def test_roi_pooling_is_max_roi_pool(call: Call) -> None:
-    """D1."""
+    """D1, with the same edges of bins."""
+    call = replace(call, bin_edges=call.bin_edges or "exact")
     attributes = {"pooled_shape": call.attributes["pooled_size"], "spatial_scale": call.attributes["spatial_scale"]}
     same = replace(call, operator="MaxRoiPool", inputs=arrays(call), attributes=attributes)
     assert_same(*call.native(), *same.native())

@@ -112,11 +112,11 @@ void fuzz_roi_kernels(ByteSource& source) {
     const auto edge = [&](int64_t size) { return source.below(2 * size + 4) - size / 2 - 2; };
     const int64_t top = edge(job.height), bottom = edge(job.height), left = edge(job.width), right = edge(job.width);
     for (int64_t i = 0; i < job.bins_y; ++i) {
-      rows.push_back(naive::bin(i, job.bins_y, top, bottom, job.height, naive::BinEdges::exact));
+      rows.push_back(naive::bin(i, job.bins_y, top, bottom, job.height, naive::EdgeArithmetic::exact));
       job.tallest = std::max(job.tallest, rows.back().end - rows.back().start);
     }
     for (int64_t i = 0; i < job.bins_x; ++i) {
-      columns.push_back(naive::bin(i, job.bins_x, left, right, job.width, naive::BinEdges::exact));
+      columns.push_back(naive::bin(i, job.bins_x, left, right, job.width, naive::EdgeArithmetic::exact));
     }
     words += "  image " + std::to_string(image.back()) + ", y " + text(Shape{top, bottom}) + ", x " +
              text(Shape{left, right}) + "\n";

@@ -128,8 +128,8 @@ std::string described(const OperatorCase& c) {
     if (std::holds_alternative<stand_in::OtherType>(value)) out << "of another type";
     out << "\n";
   }
-  out << "  bin_edges = " << (c.bin_edges == BinEdges::exact ? "exact" : "float32") << ", threads = " << c.node.threads
-      << ", ONNX Runtime " << stand_in::base(c.version).GetVersionString() << "\n";
+  out << "  bin_edges = " << (*name_of(c.bin_edges) ? name_of(c.bin_edges) : "not set")
+      << ", threads = " << c.node.threads << ", ONNX Runtime " << stand_in::base(c.version).GetVersionString() << "\n";
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const OrtValue& input = *c.inputs[i];
     out << "input " << i << ": " << name_of(input.type) << text(input.shape);
@@ -145,13 +145,18 @@ std::string described(const OperatorCase& c) {
   return out.str();
 }
 
+const char* name_of(BinEdges bin_edges) {
+  constexpr const char* names[] = {"", "onnx", "exact", "double"};
+  return names[static_cast<size_t>(bin_edges)];
+}
+
 const OrtSessionOptions& session_options(BinEdges bin_edges, Version version) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   static auto& made = *new std::map<std::pair<BinEdges, Version>, OrtSessionOptions>;
   const auto [found, is_new] = made.try_emplace({bin_edges, version});
   if (is_new) {
-    if (bin_edges == BinEdges::float32) found->second.entries["onnx_maxpool.bin_edges"] = "float32";
+    if (*name_of(bin_edges)) found->second.entries["onnx_maxpool.bin_edges"] = name_of(bin_edges);
     const stand_in::Outcome outcome = stand_in::register_operators(found->second, version);
     if (outcome.code) throw std::runtime_error("cannot register: " + outcome.message);
   }

@@ -12,7 +12,7 @@
 struct OperatorCase {
   stand_in::Node node;
   std::vector<std::unique_ptr<OrtValue>> inputs;
-  naive::BinEdges bin_edges = naive::BinEdges::exact;
+  naive::BinEdges bin_edges = naive::BinEdges::by_operator;
   stand_in::Version version = stand_in::Version::newest;
 
   std::vector<const OrtValue*> input_values() const;
@@ -27,6 +27,9 @@ OperatorCase decode_operator_case(ByteSource source);
 std::string described(const OperatorCase& operator_case);
 
 // Session options with the library's operators, one for each setting; made once.
+// As the session config entry names a setting; empty where it is not set.
+const char* name_of(naive::BinEdges bin_edges);
+
 const OrtSessionOptions& session_options(naive::BinEdges bin_edges, stand_in::Version version);
 
 // Ends the program with kSkipped, and says so, where this processor does not run the target that was asked for.

@@ -91,7 +91,7 @@ Expected roi_pool(const stand_in::Node& node, const Inputs& inputs, BinEdges edg
   if (!(scale > 0) || std::isinf(scale)) return {"spatial_scale is "};
 
   const OrtValue &x = *inputs[0], &rois = *inputs[1];
-  if (x.shape.size() != 4) return {"X has shape "};
+  if (x.shape.size() != 4 || std::max(x.shape[2], x.shape[3]) > kMostCount) return {"X has shape "};
   const bool good_rois =
       is_directml ? rois.shape.size() == 4 && rois.shape[0] == 1 && rois.shape[1] == 1 : rois.shape.size() == 2;
   if (!good_rois || rois.shape.back() != 5) return {"rois has shape "};
@@ -109,6 +109,12 @@ Expected roi_pool(const stand_in::Node& node, const Inputs& inputs, BinEdges edg
     expected.outputs.resize(1);
     return expected;
   }
+  // M7: the setting, or the operator's own default; ONNX's edges are those of the type, but no narrower than float.
+  const bool exact = edges == BinEdges::exact || (edges == BinEdges::by_operator && is_directml);
+  const bool wide = edges == BinEdges::in_double || x.type == ElementType::double_;
+  const EdgeArithmetic arithmetic = exact  ? EdgeArithmetic::exact
+                                    : wide ? EdgeArithmetic::in_double
+                                           : EdgeArithmetic::in_float;
   std::vector<long double> y;
   int64_t work = 0;
   for (int64_t roi = 0; roi < count; ++roi) {
@@ -117,8 +123,8 @@ Expected roi_pool(const stand_in::Node& node, const Inputs& inputs, BinEdges edg
     const auto image = static_cast<int64_t>(at(0));
     for (int64_t channel = 0; channel < shape[1]; ++channel) {
       for (int64_t bin_cell = 0; bin_cell < pooled[0] * pooled[1]; ++bin_cell) {
-        const Window rows = bin(bin_cell / pooled[1], pooled[0], edge_at(2), edge_at(4), map[0], edges);
-        const Window columns = bin(bin_cell % pooled[1], pooled[1], edge_at(1), edge_at(3), map[1], edges);
+        const Window rows = bin(bin_cell / pooled[1], pooled[0], edge_at(2), edge_at(4), map[0], arithmetic);
+        const Window columns = bin(bin_cell % pooled[1], pooled[1], edge_at(1), edge_at(3), map[1], arithmetic);
         work += std::max<int64_t>(rows.end - rows.start, 0) * std::max<int64_t>(columns.end - columns.start, 0);
         if (work > most_work) {
           expected.too_much = true;

@@ -12,6 +12,7 @@
 namespace naive {
 
 using onnx_maxpool::BinEdges;
+using onnx_maxpool::EdgeArithmetic;
 using onnx_maxpool::ElementType;
 using onnx_maxpool::Shape;
 using onnx_maxpool::Window;
@@ -29,9 +30,9 @@ bool same(long double a, long double b);
 int64_t winner(ElementType type, const void* cells, int64_t plane, const Shape& sizes,
                const std::vector<Window>& windows);
 
-// M5 to M8 and M12: an ROI's edge, and its bins along an axis.
+// M5 to M8: an ROI's edge, and its bins along an axis.
 int64_t edge(ElementType type, long double coordinate, float spatial_scale);
-Window bin(int64_t p, int64_t count, int64_t first, int64_t last, int64_t size, BinEdges edges);
+Window bin(int64_t p, int64_t count, int64_t first, int64_t last, int64_t size, EdgeArithmetic edges);
 // P4 and A2.
 Window sliding_window(int64_t i, int64_t stride, int64_t padding, int64_t length, int64_t size);
 Window even_window(int64_t i, int64_t count, int64_t size);

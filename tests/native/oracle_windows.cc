@@ -42,20 +42,29 @@ int64_t edge(ElementType type, long double coordinate, float spatial_scale) {
     volatile float rounded = static_cast<float>(coordinate) * spatial_scale;
     product = rounded;
   }
-  const long double magnitude = std::min(std::floor(std::fabs(product) + 0.5l), 0x1p30l);
+  const long double magnitude = std::min(std::floor(std::fabs(product) + 0.5l), 0x1p40l);
   return static_cast<int64_t>(product < 0 ? -magnitude : magnitude);
 }
 
-Window bin(int64_t p, int64_t count, int64_t first, int64_t last, int64_t size, BinEdges edges) {
+// Each quotient and product rounded to `Float`, whatever the compiler would keep in a wider register.
+template <class Float>
+Window rounded_bin(int64_t p, int64_t count, int64_t extent) {
+  volatile Float length = static_cast<Float>(extent) / static_cast<Float>(count);
+  volatile Float start = static_cast<Float>(p) * length, end = static_cast<Float>(p + 1) * length;
+  return {static_cast<int64_t>(std::floor(start)), static_cast<int64_t>(std::ceil(end))};
+}
+
+Window exact_bin(int64_t p, int64_t count, int64_t extent) {
+  __extension__ using Wide = __int128;
+  const Wide start = static_cast<Wide>(p) * extent, end = static_cast<Wide>(p + 1) * extent;
+  return {static_cast<int64_t>(start / count), static_cast<int64_t>((end + count - 1) / count)};
+}
+
+Window bin(int64_t p, int64_t count, int64_t first, int64_t last, int64_t size, EdgeArithmetic edges) {
   const int64_t extent = last >= first ? last - first + 1 : 1;
-  Window window;
-  if (edges == BinEdges::exact) {
-    window = {p * extent / count, ((p + 1) * extent + count - 1) / count};
-  } else {
-    volatile float length = static_cast<float>(extent) / static_cast<float>(count);
-    volatile float start = static_cast<float>(p) * length, end = static_cast<float>(p + 1) * length;
-    window = {static_cast<int64_t>(std::floor(start)), static_cast<int64_t>(std::ceil(end))};
-  }
+  const Window window = edges == EdgeArithmetic::exact      ? exact_bin(p, count, extent)
+                        : edges == EdgeArithmetic::in_float ? rounded_bin<float>(p, count, extent)
+                                                            : rounded_bin<double>(p, count, extent);
   const auto inside = [&](int64_t at) { return std::min(std::max<int64_t>(first + at, 0), size); };
   return {inside(window.start), inside(window.end)};
 }

@@ -20,11 +20,12 @@ using onnx_maxpool::ElementType;
 using onnx_maxpool::Shape;
 using stand_in::Version;
 
+constexpr BinEdges kEverySetting[] = {BinEdges::by_operator, BinEdges::onnx, BinEdges::exact, BinEdges::in_double};
 constexpr int64_t kMost = (int64_t{1} << 31) - 1;
 
 void registers_operators() {
   for (Version version : {Version::before_1_28, Version::newest}) {
-    for (BinEdges edges : {BinEdges::exact, BinEdges::float32}) {
+    for (BinEdges edges : kEverySetting) {
       const OrtSessionOptions& options = session_options(edges, version);
       size_t count = 0;
       for (const OrtCustomOpDomain* domain : options.domains) {
@@ -51,7 +52,7 @@ void registers_operators() {
   require(!stand_in::register_operators(twice, Version::newest).code, "cannot register");
   require(!stand_in::register_operators(twice, Version::newest).code, "cannot register again");
   require(twice.domains.size() == 4, "there are other domains");
-  twice.entries["onnx_maxpool.bin_edges"] = "float32";
+  twice.entries["onnx_maxpool.bin_edges"] = "onnx";
   require(stand_in::register_operators(twice, Version::newest).code == 2, "another setting was not refused");
   OrtSessionOptions wrong;
   wrong.entries["onnx_maxpool.bin_edges"] = "none";
@@ -66,7 +67,7 @@ void takes_extremes() {
   const long double inf = std::numeric_limits<long double>::infinity(),
                     nan = std::numeric_limits<long double>::quiet_NaN();
   for (ElementType type : {ElementType::float_, ElementType::float16_, ElementType::double_, ElementType::bfloat16_}) {
-    for (BinEdges edges : {BinEdges::exact, BinEdges::float32}) {
+    for (BinEdges edges : kEverySetting) {
       const auto both = [&](OperatorCase c) {
         c.bin_edges = edges;
         check(c);
@@ -282,13 +283,13 @@ void runs_on_threads() {
   cases.push_back(adaptive_max_pool(ElementType::float_, {2, 30, 40, 50}, {6, 7}));
   for (OperatorCase& c : cases) {
     c.node.threads = 3;
-    c.bin_edges = BinEdges::float32;
+    c.bin_edges = BinEdges::in_double;
   }
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([&] {
       OrtSessionOptions options;
-      options.entries["onnx_maxpool.bin_edges"] = "float32";
+      options.entries["onnx_maxpool.bin_edges"] = "double";
       require(!stand_in::register_operators(options, Version::newest).code, "cannot register on a thread");
       for (const OperatorCase& c : cases) check(c);
     });
@@ -302,7 +303,7 @@ int main() {
   require_target();
   runs_on_threads();
   registration_survives_failures(stand_in::failing_call, "exact");
-  registration_survives_failures(stand_in::failing_allocation, "float32");
+  registration_survives_failures(stand_in::failing_allocation, "onnx");
   registers_operators();
   takes_extremes();
   refuses_attributes();

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import onnx
 import pytest
+from builders.fast_rcnn_head import HeadSize, fast_rcnn_head, write_weights
 from onnx import parser
+
+from onnx_maxpool import to_portable
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text()
@@ -27,7 +30,12 @@ fast_rcnn (float[1, 512, 38, 50] features, float[R, 5] rois) => (float[R, 512, 7
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    onnx.save_model(parser.parse_model(MODEL), tmp_path / "fast_rcnn.onnx")
+    model = parser.parse_model(MODEL)
+    onnx.save_model(model, tmp_path / "fast_rcnn.onnx")
+    onnx.save_model(to_portable(model), tmp_path / "portable.onnx")
+    size = HeadSize(channels=8, hidden=32, name="head")
+    onnx.save_model(fast_rcnn_head(size), tmp_path / "head.onnx")
+    write_weights(tmp_path, size)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -10,6 +10,7 @@ from words.bad_nodes import BadInput
 from onnx_maxpool import OperatorError
 from onnx_maxpool.adapters.onnxruntime import check_index_types
 from onnx_maxpool.conformance import Case, all_cases
+from onnx_maxpool.graph.nodes import operator_nodes
 
 
 def runtime_is_before(major: int, minor: int) -> bool:
@@ -23,7 +24,7 @@ def cases_that_load_here() -> list[Case]:
 
 def loads_here(model: onnx.ModelProto) -> bool:
     try:
-        check_index_types(model)
+        check_index_types(operator_nodes(model))
     except OperatorError:
         return False
     return True

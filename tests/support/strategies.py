@@ -30,6 +30,8 @@ FUNCTIONS = {
     "MaxPooling1": onnx_maxpool.max_pooling,
     "AdaptiveMaxPool": onnx_maxpool.adaptive_max_pool,
 }
+EDGES = {"onnx": "edges in the type's precision", "exact": "exact integers", "double": "double edges"}
+"""The oracle's name of each setting of `bin_edges`."""
 INDEX_SPELLINGS = {"int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64"}
 
 
@@ -44,7 +46,7 @@ class Call:
     index_type: str | None = None
     """NumPy's name of it; None where the index is not asked for."""
     bin_edges: str | None = None
-    """None where the operator cuts no bins."""
+    """None for the operator's own default."""
 
     def __repr__(self) -> str:
         arrays = ", ".join(f"{x.dtype.name}{list(x.shape)} {x.tolist()}" for x in self.inputs)
@@ -64,14 +66,14 @@ class Call:
 
     def reference(self) -> tuple[Array, ...]:
         """The outputs of the reference, in ONNX's evaluator."""
-        edges: Any = self.bin_edges or "exact"
+        edges: Any = self.bin_edges
         evaluator = ReferenceEvaluator(self.model(), new_ops=onnx_maxpool.reference_ops(bin_edges=edges))
         names = [value.name for value in evaluator.proto_.graph.input]
         return tuple(evaluator.run(None, dict(zip(names, self.inputs, strict=True))))
 
     def brute_force(self) -> tuple[Array, ...]:
         """The outputs cell by cell, by code that shares nothing with the reference."""
-        way = {"edges": "float32 edges"} if self.bin_edges == "float32" else {}
+        way = {} if self.bin_edges is None else {"edges": EDGES[self.bin_edges]}
         return oracle.evaluate(
             self.operator, self.inputs, self._all_attributes(), way, outputs=1 + (self.index_type is not None)
         )
@@ -237,7 +239,7 @@ def roi_calls(
         name,
         (draw(spread(values(dtype), shape, dtype)), rois if name == "MaxRoiPool" else rois[None, None]),
         {"pooled_shape" if name == "MaxRoiPool" else "pooled_size": pooled, "spatial_scale": scale},
-        bin_edges=draw(st.sampled_from(["exact", "float32"])),
+        bin_edges=draw(st.sampled_from([None, *EDGES])),
     )
 
 

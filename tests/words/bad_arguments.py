@@ -36,9 +36,9 @@ X = np.zeros((1, 1, 4, 4), np.float32)
 ROIS = np.zeros((2, 5), np.float32)
 WINDOWS = (np.zeros((2, 3), np.int64), np.ones((2, 3), np.int64))
 wrong: Any = "exakt"
-EDGES = "onnx_maxpool: bin_edges is 'exakt', expected 'exact' or 'float32'"
+EDGES = "onnx_maxpool: bin_edges is 'exakt', expected 'onnx', 'exact' or 'double'"
 OPTIONS = (
-    "onnx_maxpool: these session options are registered with bin_edges 'float32', expected other options for 'exact'"
+    "onnx_maxpool: these session options are registered with bin_edges 'double', expected other options for 'exact'"
 )
 
 
@@ -62,7 +62,7 @@ def of_unknown_rank() -> onnx.ModelProto:
 
 def registered() -> ort.SessionOptions:
     options = ort.SessionOptions()
-    onnx_maxpool.register(options, bin_edges="float32")
+    onnx_maxpool.register(options, bin_edges="double")
     return options
 
 
@@ -115,7 +115,7 @@ BAD_ARGUMENTS = (
         "options of other bin edges",
         ValueError,
         OPTIONS,
-        lambda: onnx_maxpool.load(model(), registered()),
+        lambda: onnx_maxpool.load(model(), registered(), bin_edges="exact"),
     ),
     BadArgument(
         "register",
@@ -129,14 +129,14 @@ BAD_ARGUMENTS = (
         "options of other bin edges",
         ValueError,
         OPTIONS,
-        lambda: onnx_maxpool.register(registered()),
+        lambda: onnx_maxpool.register(registered(), bin_edges="exact"),
     ),
     BadArgument(
         "register_python_ops",
         "options of other bin edges",
         ValueError,
         OPTIONS,
-        lambda: onnx_maxpool.register_python_ops(registered()),
+        lambda: onnx_maxpool.register_python_ops(registered(), bin_edges="exact"),
     ),
     BadArgument(
         "reference_ops", "other bin edges", ValueError, EDGES, lambda: onnx_maxpool.reference_ops(bin_edges=wrong)
@@ -343,6 +343,9 @@ def write_files(folder: Path) -> None:
             Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
         }""")
     onnx.save_model(pool, folder / "pool.onnx")
+    for name, graph in {"identity": "Y) { Y = Identity (X) }", "relu": "Z) { Z = Relu (X) }"}.items():
+        text = f'<ir_version: 8, opset_import: ["": 22]> g (float[1] X) => (float[1] {graph}'
+        onnx.save_model(parser.parse_model(text), folder / f"{name}.onnx")
     np.save(folder / "x.npy", X)
     np.save(folder / "double.npy", X.astype(np.float64))
     (folder / "folder").mkdir()
@@ -379,7 +382,7 @@ BAD_COMMANDS = (
     BadCommand(
         "a file of another kind",
         f"{RUN} --input X=x.txt",
-        "--input X=x.txt: expected NAME=FILE.npy, NAME=FILE.pb or FILE.npz",
+        "--input X=x.txt: expected NAME=FILE.npy, NAME=FILE.pb, FILE.npz or a folder of input_0.pb, ...",
     ),
     BadCommand(
         "an input that there is not",
@@ -392,11 +395,35 @@ BAD_COMMANDS = (
         f"{RUN} --input X=double.npy",
         "--input X=double.npy: input 'X' is double, expected float",
     ),
+    BadCommand("a folder without inputs", f"{RUN} --input folder", "--input folder: the folder has no input_0.pb"),
+    BadCommand(
+        "a file where a folder is to be", f"{RUN} --save-inputs x.npy", "--save-inputs x.npy: expected a folder"
+    ),
     BadCommand("an output file of another kind", f"{RUN} --out y.npy", "--out y.npy: expected FILE.npz or a folder"),
     BadCommand(
         "bfloat16 in a file that does not hold it",
         "run bf16.onnx --out y.npz",
         "--out y.npz: output 'Y' is bfloat16, which .npz does not hold: give a folder",
+    ),
+    BadCommand(
+        "a tolerance that is no number",
+        "compare pool.onnx --tolerance inf",
+        "--tolerance inf: expected a finite number",
+    ),
+    BadCommand(
+        "models of other inputs",
+        "compare m.onnx identity.onnx",
+        "the second model has the inputs X, expected X, rois",
+    ),
+    BadCommand(
+        "models of other outputs",
+        "compare identity.onnx relu.onnx",
+        "the second model has the outputs Z, expected Y",
+    ),
+    BadCommand(
+        "models of inputs of another type",
+        "compare m.onnx bf16.onnx",
+        "the second model's input 'X' is bfloat16, expected float",
     ),
     BadCommand(
         "a folder where a file is to be",

@@ -120,6 +120,13 @@ def not_utf8() -> bytes:
     return proto.SerializeToString().replace(b"pool_1", b"pool_\xff")
 
 
+def of_an_opaque_type(name: str) -> bytes:
+    proto = model()
+    proto.graph.initializer.append(numpy_helper.from_array(np.zeros(1, np.float32), "w"))
+    proto.graph.input.add(name="thing").type.opaque_type.name = name
+    return proto.SerializeToString()
+
+
 NOT_A_MODEL = "{path} is not an ONNX model"
 NOT_PROTOBUF = f"{NOT_A_MODEL}: expected a protobuf message of type ModelProto"
 IN_THE_FOLDER = "expected a file in the model's folder"
@@ -157,6 +164,19 @@ BAD_MODELS = (
         ModelError,
         f"{NOT_A_MODEL}: it has the name b'pool_\\xff', expected UTF-8",
         bytes_of(not_utf8()),
+    ),
+    BadModel(
+        "the name of an input's opaque type that is not UTF-8",
+        ModelError,
+        f"{NOT_A_MODEL}: it has the name b'kind_\\xff', expected UTF-8",
+        bytes_of(of_an_opaque_type("kind_1").replace(b"kind_1", b"kind_\xff")),
+    ),
+    BadModel(
+        "a model in ORT format with the name of another",
+        ModelError,
+        "{path} is in ORT format: expected the ONNX file that it was made from "
+        "(onnx_maxpool.load runs ORT format from bytes and from a file whose name ends in .ort)",
+        bytes_of(b"\x14\0\0\0ORTM\x0c\0\x10\0\x0c\0\x08\0"),
     ),
     external("external data that is missing", "no.bin", f"which is not there, {IN_THE_FOLDER}"),
     external("external data outside the folder", "../secret.bin", IN_THE_FOLDER),

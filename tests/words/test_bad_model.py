@@ -12,7 +12,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from builders import MODELS
-from words.bad_models import BAD_CONTENTS, BAD_MODELS, BadContent, BadModel, with_data
+from words.bad_models import BAD_CONTENTS, BAD_MODELS, BadContent, BadModel, of_an_opaque_type, with_data
 from words.bad_models import model as small_model
 
 import onnx_maxpool
@@ -127,6 +127,15 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
             with pytest.raises(FileNotFoundError):
                 door(url)
     assert onnx_maxpool.load(path).run(None, model.inputs())
+
+
+def test_text_that_is_not_utf8_without_the_check() -> None:
+    """ONNX Runtime quotes it, and its interface cannot decode what it says."""
+    content = of_an_opaque_type("kind_1").replace(b"kind_1", b"kind_\xff")
+    with pytest.raises(
+        ModelError, match=r"^the model is not an ONNX model: it has text that is not UTF-8: .*kind_\\xff"
+    ):
+        onnx_maxpool.load(content, check=False)
 
 
 def quiet() -> ort.SessionOptions:

@@ -10,12 +10,15 @@ struct Window {
   int64_t start, end;
 };
 
-// The same of an ROI, whose edges M11 holds near zero. A run has a great many.
+// The same of an ROI, clipped to the map. A run has a great many, and a map's sides fit in 32 bits.
 struct RoiWindow {
   int32_t start, end;
 };
 
-// How an ROI is cut into bins: exactly, or in float32 as ONNX Runtime's own kernel cuts it (M12).
-enum class BinEdges { exact, float32 };
+// The setting of how an ROI is cut into bins (M7); by_operator is each operator's own default.
+enum class BinEdges { by_operator, onnx, exact, in_double };
+
+// How bins are computed, once it is known for which operator and element type.
+enum class EdgeArithmetic { exact, in_float, in_double };
 
 }  // namespace onnx_maxpool

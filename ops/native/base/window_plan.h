@@ -9,9 +9,9 @@
 
 namespace onnx_maxpool {
 
-// Rounded ROI edges are held within ±2^30 (M11), and a count of windows is below 2^31, so that no sum or product of
-// this file leaves 64 bits.
-constexpr int64_t kSaturation = int64_t{1} << 30;
+// Rounded ROI edges lie within ±2^40 (M11), and a count of windows is below 2^31, so that no sum or product of this
+// file leaves 64 bits.
+constexpr int64_t kSaturation = int64_t{1} << 40;
 constexpr int64_t kLargestCount = (int64_t{1} << 31) - 1;
 
 inline Window clip(Window window, int64_t size) {
@@ -35,14 +35,24 @@ void even_windows(int64_t extent, int64_t count, Emit&& emit) {
   }
 }
 
-// The same with float32 edges, as ONNX Runtime's own kernel has them (M12).
-template <class Emit>
-void float32_windows(int64_t extent, int64_t count, Emit&& emit) {
-  const float bin_size = static_cast<float>(extent) / static_cast<float>(count);
-  for (int64_t i = 0; i < count; ++i) {
-    emit(i, Window{static_cast<int64_t>(std::floor(static_cast<float>(i) * bin_size)),
-                   static_cast<int64_t>(std::ceil(static_cast<float>(i + 1) * bin_size))});
+// The same with the quotient and the product each rounded to `Float` (M7). `Int` has to hold the extent and what
+// rounding adds to it. The products are not negative: a conversion to `Int` rounds them down, where std::floor would
+// take a call.
+template <class Float, class Int, class Emit>
+void rounded_windows(int64_t extent, int64_t count, Emit&& emit) {
+  const Float bin_size = static_cast<Float>(extent) / static_cast<Float>(count);
+  Int floor = 0;
+  for (Int i = 0; i < static_cast<Int>(count); ++i) {
+    const Int start = floor;
+    const Float edge = static_cast<Float>(i + 1) * bin_size;
+    floor = static_cast<Int>(edge);
+    emit(i, Window{start, floor + (static_cast<Float>(floor) < edge)});
   }
+}
+
+inline EdgeArithmetic edge_arithmetic(BinEdges edges, bool is_double) {
+  if (edges == BinEdges::exact) return EdgeArithmetic::exact;
+  return edges == BinEdges::in_double || is_double ? EdgeArithmetic::in_double : EdgeArithmetic::in_float;
 }
 
 // An ROI coordinate in cells of the feature map (M5, M11); it is not NaN. Halves are rounded away from zero, as by
@@ -58,10 +68,12 @@ int64_t roi_edge(Float coordinate, float spatial_scale) {
   return whole + (rest >= Float{0.5}) - (rest <= Float{-0.5});
 }
 
-// The bins of one ROI along one axis (M6 to M8, M12), written to `windows`; both edges belong to the ROI.
-inline void roi_windows(int64_t first, int64_t last, int64_t count, int64_t size, BinEdges edges, RoiWindow* windows) {
+// The bins of one ROI along one axis (M6 to M8), written to `windows`; both edges belong to the ROI. `size` fits in 32
+// bits.
+inline void roi_windows(int64_t first, int64_t last, int64_t count, int64_t size, EdgeArithmetic edges,
+                        RoiWindow* windows) {
+  constexpr int64_t kFitsInt32 = int64_t{1} << 30;
   const int64_t extent = std::max<int64_t>(last - first + 1, 1);
-  // Edges are held so near zero that no window ends beyond 32 bits, however large the map.
   const auto emit = [=](int64_t i, Window bin) {
     windows[i] = {static_cast<int32_t>(first + bin.start), static_cast<int32_t>(first + bin.end)};
   };
@@ -69,8 +81,12 @@ inline void roi_windows(int64_t first, int64_t last, int64_t count, int64_t size
     const Window inside = clip({first + bin.start, first + bin.end}, size);
     windows[i] = {static_cast<int32_t>(inside.start), static_cast<int32_t>(inside.end)};
   };
-  if (edges == BinEdges::float32) {
-    float32_windows(extent, count, emit_clipped);
+  if (edges == EdgeArithmetic::in_float && extent <= kFitsInt32) {
+    rounded_windows<float, int32_t>(extent, count, emit_clipped);
+  } else if (edges == EdgeArithmetic::in_float) {
+    rounded_windows<float, int64_t>(extent, count, emit_clipped);
+  } else if (edges == EdgeArithmetic::in_double) {
+    rounded_windows<double, int64_t>(extent, count, emit_clipped);
   } else if (0 <= first && first + extent <= size) {
     even_windows(extent, count, emit);
   } else {

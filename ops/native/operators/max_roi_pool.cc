@@ -1,10 +1,10 @@
-// ai.onnx MaxRoiPool, since versions 1 and 22: rules M1 to M12.
+// ai.onnx MaxRoiPool, since versions 1 and 22: rules M1 to M11.
 #include "operators/roi_op.h"
 
 namespace onnx_maxpool {
 namespace {
 
-constexpr RoiOp kOp = {"MaxRoiPool", "pooled_shape", 2};
+constexpr RoiOp kOp = {"MaxRoiPool", "pooled_shape", 2, BinEdges::onnx};
 
 std::unique_ptr<Kernel> create(const Variant& variant, const Attributes& attributes) {
   return make_roi_pool(kOp, variant, attributes);

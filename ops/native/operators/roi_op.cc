@@ -1,4 +1,4 @@
-// MaxRoiPool and RoiPooling: rules M1 to M12, D1. The words of errors are roi.py's.
+// MaxRoiPool and RoiPooling: rules M1 to M11, D1. The words of errors are roi.py's.
 #include "operators/roi_op.h"
 
 #include <algorithm>
@@ -55,7 +55,8 @@ class RoiNode : public Kernel {
   RoiNode(const RoiOp& op, const Variant& variant, const Attributes& attributes)
       : op_(op),
         type_(variant.types[0]),
-        bin_edges_(variant.bin_edges),
+        edges_(edge_arithmetic(variant.bin_edges == BinEdges::by_operator ? op.edges : variant.bin_edges,
+                               type_ == ElementType::double_)),
         pooled_(attributes.required(op.size)),
         scale_(attributes.get("spatial_scale", 1.0f)) {
     const auto bad = [](int64_t side) { return side < 1 || side > kLargestCount; };
@@ -71,6 +72,10 @@ class RoiNode : public Kernel {
   void compute(const Run& run) const override {
     const Tensor x = run.input(0), rois = run.input(1);
     if (x.shape.size() != 4) refuse("X has shape " + text(x.shape) + ", expected 4 dimensions (N, C, H, W)");
+    if (std::max(x.shape[2], x.shape[3]) > kLargestCount) {
+      refuse("X has shape " + text(x.shape) + ", expected a height and a width of at most " +
+             std::to_string(kLargestCount));
+    }
     Shape expected(op_.rois_rank, 1);
     if (rois.shape.size() == op_.rois_rank) expected[op_.rois_rank - 2] = rois.shape[op_.rois_rank - 2];
     expected.back() = 5;
@@ -161,9 +166,8 @@ class RoiNode : public Kernel {
     windows.columns.resize(static_cast<size_t>(count * pooled_[1]));
     const auto plan_roi = [&](int64_t row) {
       const auto edge = [&](int column) { return roi_edge(rois.at(row, column), scale_); };
-      roi_windows(edge(2), edge(4), pooled_[0], x[2], bin_edges_, &windows.rows[static_cast<size_t>(row * pooled_[0])]);
-      roi_windows(edge(1), edge(3), pooled_[1], x[3], bin_edges_,
-                  &windows.columns[static_cast<size_t>(row * pooled_[1])]);
+      roi_windows(edge(2), edge(4), pooled_[0], x[2], edges_, &windows.rows[static_cast<size_t>(row * pooled_[0])]);
+      roi_windows(edge(1), edge(3), pooled_[1], x[3], edges_, &windows.columns[static_cast<size_t>(row * pooled_[1])]);
       windows.image[static_cast<size_t>(row)] = static_cast<int64_t>(rois.at(row, 0));  // truncates toward zero (M10)
     };
     const double cycles = roi_costs::kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
@@ -176,7 +180,7 @@ class RoiNode : public Kernel {
 
   const RoiOp& op_;
   const ElementType type_;
-  const BinEdges bin_edges_;
+  const EdgeArithmetic edges_;
   const std::vector<int64_t> pooled_;
   const float scale_;
 };

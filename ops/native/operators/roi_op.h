@@ -13,6 +13,7 @@ struct RoiOp {
   const char* name;
   const char* size;  // the attribute of the output's height and width
   size_t rois_rank;  // of (R, 5) with as many dimensions of 1 before as are missing
+  BinEdges edges;    // where the setting names none
 };
 
 std::vector<Parameter> roi_inputs(const Variant& variant);

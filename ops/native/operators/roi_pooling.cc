@@ -1,10 +1,10 @@
-// DirectML's RoiPooling, since version 1: rules D1 and D2, and M1 to M12.
+// DirectML's RoiPooling, since version 1: rules D1 and D2, and M3 to M11.
 #include "operators/roi_op.h"
 
 namespace onnx_maxpool {
 namespace {
 
-constexpr RoiOp kOp = {"RoiPooling", "pooled_size", 4};
+constexpr RoiOp kOp = {"RoiPooling", "pooled_size", 4, BinEdges::exact};
 
 std::unique_ptr<Kernel> create(const Variant& variant, const Attributes& attributes) {
   return make_roi_pool(kOp, variant, attributes);

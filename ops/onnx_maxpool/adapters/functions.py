@@ -25,13 +25,13 @@ def max_roi_pool(
     pooled_shape: Sequence[int],
     spatial_scale: float = 1.0,
     *,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges | None = None,
 ) -> Array:
     """ai.onnx MaxRoiPool (M): the maximum over a grid of `pooled_shape` bins in each region of interest.
 
     `x` (N, C, H, W) and `rois` (R, 5) with rows `[batch, x1, y1, x2, y2]`, both float16, bfloat16, float32 or float64;
-    returns (R, C, pooled_height, pooled_width) of the same type. `bin_edges="float32"` cuts the bins as ONNX Runtime's
-    own kernel does (M12). Raises OperatorError for whatever the operator refuses, ValueError for other `bin_edges`.
+    returns (R, C, pooled_height, pooled_width) of the same type. `bin_edges` (M7) is "onnx", the default, "exact" or
+    "double". Raises OperatorError for whatever the operator refuses, ValueError for other `bin_edges`.
     """
     shape = _integers("MaxRoiPool", "pooled_shape", pooled_shape)
     x, rois = _array(x), _array(rois)
@@ -45,9 +45,9 @@ def roi_pooling(
     pooled_size: Sequence[int],
     spatial_scale: float = 1.0,
     *,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges | None = None,
 ) -> Array:
-    """DirectML RoiPooling (D): `max_roi_pool` for `rois` (1, 1, R, 5), float16 or float32."""
+    """DirectML RoiPooling (D): `max_roi_pool` for `rois` (1, 1, R, 5), float16 or float32; exact edges by default."""
     size = _integers("RoiPooling", "pooled_size", pooled_size)
     x, rois = _array(x), _array(rois)
     attributes = (size, _scale("RoiPooling", spatial_scale))

@@ -5,28 +5,39 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import onnx
 import onnxruntime as ort
 
-from onnx_maxpool.adapters.registration import register
-from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.adapters.registration import config_entry, register, registered_bin_edges
+from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.graph.check import check_model
-from onnx_maxpool.graph.nodes import operator_nodes
-from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.nodes import OperatorNode, own_functions
+from onnx_maxpool.graph.own_functions import rename_own_functions
+from onnx_maxpool.graph.reading import Model, check_ort_file, is_ort_format, read_model
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators.attributes import attribute_value
 from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE
 from onnx_maxpool.operators.registry import INDEX_SPELLINGS, newest_versions
 from onnx_maxpool.types import BinEdges, PythonFunction
+
+Providers = Sequence[str | tuple[str, dict[Any, Any]]]
 
 INFERS_INDEX_TYPES = (1, 28)
 """The first ONNX Runtime in which an attribute may choose the type of an output that a node may leave out."""
 
 PROTOBUF_LIMIT = 2**31 - 1
 
-Providers = Sequence[str | tuple[str, dict[Any, Any]]]
+FORMAT_ENTRY = "session.load_model_format"
+"""The session config entry that names a model's format, `ONNX` or `ORT`, whatever its name or its bytes say."""
+
+CPU = "CPUExecutionProvider"
+
+GLOBAL_THREADS = "use_per_session_threads must be false"
+"""In what ONNX Runtime says of every session with threads of its own after `set_global_thread_pool_sizes`."""
+
 Implementation = Literal["native", "python"] | Mapping[str, PythonFunction]
 
 
@@ -35,52 +46,61 @@ def load(
     sess_options: ort.SessionOptions | None = None,
     providers: Providers | None = None,
     *,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges | None = None,
     check: bool = True,
     implementation: Implementation = "native",
 ) -> ort.InferenceSession:
     """An ONNX Runtime session for a model that contains our operators, the model unmodified.
 
     `model` is a path (external data is found beside it), serialized bytes or a ModelProto (either holds all its data).
+    It is in ONNX's format, or for the native library in ORT format: a file whose name ends in `.ort`, or its bytes.
     `sess_options` are the caller's own, registered on here; the default providers are ONNX Runtime's CPU provider
-    alone, and with others our operators still run on the CPU.
+    only, and with others our operators still run on the CPU.
 
     With `check`, the model is read here first: raises OSError and ModelError for what is no model, or lacks its
-    external data, and OperatorError that names the node where an operator's version refuses its types or attributes.
-    Whatever else ONNX Runtime refuses, it refuses in its own words.
+    external data, and OperatorError that names the node where an operator's version rejects its types or attributes.
+    Whatever else ONNX Runtime rejects, it rejects in its own words. Of a model in ORT format no more than that it is
+    one is checked.
+
+    A local function of the model with the domain and name of one of our operators, in any domain but ai.onnx, runs in
+    the operator's place, as it does without our library. The session then holds a copy of the model, in which the
+    function has another name.
+
+    A run is not interrupted within a node: Ctrl-C is raised when the run is over, and `RunOptions.terminate` is heeded
+    between two nodes.
 
     `implementation="python"` runs the NumPy reference in the place of the native library. A mapping from operators'
     names runs functions of the caller's in their place, and the native library in that of the others. Each is called as
     `function(*inputs, **attributes)` with NumPy arrays and complete attributes, and gives the output array, or a tuple
-    of the operator's outputs. For an operator that cuts bins `bin_edges` is among the attributes; for one with an index
-    `index_type` is, its dtype, or None where the index is not wanted. What a function raises fails the run, with the
-    traceback in the message. Raises ValueError for another implementation.
+    of the operator's outputs, in the types and shapes that the operator has. For an operator that cuts bins `bin_edges`
+    is among the attributes; for one with an index `index_type` is, its dtype, or None where the index is not wanted.
+    What a function raises fails the run, with the traceback in the message; KeyboardInterrupt and SystemExit come out
+    of the run as they are. Raises ValueError for another implementation.
     """
     options = sess_options if sess_options is not None else ort.SessionOptions()
-    chosen = list(providers) if providers is not None else ["CPUExecutionProvider"]
+    chosen = list(providers) if providers is not None else [CPU]
+    are_own = sess_options is None
     functions = _functions(implementation)
     if functions is None:
         register(options, bin_edges=bin_edges)
-        if check:
-            parsed = read_model(model, "check")
-            check_model(parsed)
-            check_index_types(parsed)
-        return _session(model, options, chosen)
+        given = _for_runtime(model, options, check)
+        return with_threads(options, lambda: _session(given, options, chosen), are_own)
     # Not before it is needed: everybody else would wait for it when they import the package.
     from onnx_maxpool.adapters.python.calls import forget, keep
+    from onnx_maxpool.adapters.python.interrupts import PythonSession
     from onnx_maxpool.adapters.python.rewriting import register_python_ops, with_python_ops
 
     register_python_ops(options, bin_edges=bin_edges)
     whole = read_model(model, "load")
     if check:
-        check_model(whole)
+        survey = Survey(whole)
+        check_model(survey)
+        check_index_types(found for found in survey.nodes if found.node.op_type not in functions)
     keys = {name: None if function is None else keep(function) for name, function in functions.items()}
     kept = [key for key in keys.values() if key is not None]
     try:
-        rewritten = with_python_ops(whole, keys, bin_edges)
-        if check:
-            check_index_types(rewritten)
-        session = _session(rewritten, options, chosen)
+        rewritten = with_python_ops(whole, keys, registered_bin_edges(options))
+        session = with_threads(options, lambda: _session(rewritten, options, chosen, PythonSession), are_own)
     except BaseException:
         forget(kept)
         raise
@@ -105,29 +125,84 @@ def _functions(implementation: Implementation) -> dict[str, PythonFunction | Non
     return dict.fromkeys(names) if implementation == "python" else None
 
 
-def _session(model: Model, options: ort.SessionOptions, providers: Providers) -> ort.InferenceSession:
+def _for_runtime(model: Model, options: ort.SessionOptions, check: bool) -> Model:
+    """What ONNX Runtime is given for a model: itself, or a copy whose own functions do not go by operators' names."""
+    named = config_entry(options, FORMAT_ENTRY)
+    if named == "ORT" or (not named and is_ort_format(model)):
+        if check and not named and not isinstance(model, bytes | onnx.ModelProto):
+            check_ort_file(model)
+        return model
+    try:
+        parsed = read_model(model, "check" if check else "leave")
+    except (OSError, ModelError):
+        if check:
+            raise
+        return model  # for ONNX Runtime to reject
+    if check:
+        survey = Survey(parsed)
+        check_model(survey)
+        check_index_types(survey.nodes)
+    if not own_functions(parsed):
+        return model
+    copy = onnx.ModelProto()
+    copy.CopyFrom(read_model(model, "load"))
+    rename_own_functions(copy)
+    return copy
+
+
+def with_threads(
+    options: ort.SessionOptions, make: Callable[[], ort.InferenceSession], are_own: bool = True
+) -> ort.InferenceSession:
+    """The session that `make` makes with these options, on threads of its own or, where it must, on the process's.
+
+    ONNX Runtime makes no session with threads of its own once `onnxruntime.set_global_thread_pool_sizes` was called.
+    Options that are not our own stay as the caller has them.
+    """
+    try:
+        return make()
+    except RuntimeError as error:
+        if not are_own or GLOBAL_THREADS not in str(error):
+            raise
+    options.use_per_session_threads = False
+    return make()
+
+
+def _session(
+    model: Model,
+    options: ort.SessionOptions,
+    providers: Providers,
+    kind: type[ort.InferenceSession] = ort.InferenceSession,
+) -> ort.InferenceSession:
+    def made(source: str | bytes) -> ort.InferenceSession:
+        # To what else than the CPU would ONNX Runtime fall back? It prints when it does.
+        fall_back = any(provider != CPU for provider in providers)
+        try:
+            return kind(source, options, providers, enable_fallback=fall_back)
+        except UnicodeDecodeError as error:  # what it says quotes the model
+            said = error.object.decode(errors="backslashreplace")
+            raise ModelError(f"the model is not an ONNX model: it has text that is not UTF-8: {said}") from None
+
     if not isinstance(model, onnx.ModelProto):
-        source = model if isinstance(model, bytes) else os.fspath(model)
-        return ort.InferenceSession(source, options, providers)
+        return made(model if isinstance(model, bytes) else os.fspath(model))
     if model.ByteSize() <= PROTOBUF_LIMIT:
-        return ort.InferenceSession(model.SerializeToString(), options, providers)
+        return made(model.SerializeToString())
     # Protobuf cannot serialize this much in one piece: ONNX Runtime gets the weights as a file of external data.
     with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:
         path = os.path.join(folder, "model.onnx")
         copy = onnx.ModelProto()
         copy.CopyFrom(model)
         onnx.save_model(copy, path, save_as_external_data=True, location="weights", convert_attribute=True)
-        return ort.InferenceSession(path, options, providers)
+        return made(path)
 
 
-def check_index_types(model: onnx.ModelProto) -> None:
-    """Refuse what the library cannot infer in older runtimes; these would complain of a type in words of their own.
+def check_index_types(nodes: Iterable[OperatorNode]) -> None:
+    """Reject what the library cannot infer in older runtimes; these would complain of a type in words of their own.
 
     Raises OperatorError that names the node. Python operators are not concerned.
     """
     if tuple(int(part) for part in ort.__version__.split(".")[:2]) >= INFERS_INDEX_TYPES:
         return
-    for found in operator_nodes(model):
+    for found in nodes:
         if not found.version or not found.version.index_types:
             continue
         default, *others = (INDEX_SPELLINGS[name] for name in found.version.index_types)

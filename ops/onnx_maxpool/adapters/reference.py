@@ -9,6 +9,7 @@ from onnx import defs
 
 from onnx_maxpool.graph.inlining import callees_first
 from onnx_maxpool.graph.nodes import canonical_domain, every_node
+from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.attributes import check_kind
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun
 
 
-def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
+def reference_ops(*, bin_edges: BinEdges | None = None) -> list[type[OpRun]]:
     """The operators as classes for `ReferenceEvaluator(model, new_ops=reference_ops())`.
 
     For models without local functions, in which they would not be found, and with ai.onnx spelled `""`:
@@ -39,7 +40,7 @@ def reference_ops(*, bin_edges: BinEdges = "exact") -> list[type[OpRun]]:
     return [_reference_op(newest, bin_edges) for newest in newest_versions()]
 
 
-def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
+def _reference_op(newest: OperatorVersion, bin_edges: BinEdges | None) -> type[OpRun]:
     from onnx.reference.op_run import OpRun
 
     definition = operator(newest.name)
@@ -73,16 +74,18 @@ def _reference_op(newest: OperatorVersion, bin_edges: BinEdges) -> type[OpRun]:
     return type(newest.name, (OpRun,), members)
 
 
-def reference_evaluator(model: Model, *, bin_edges: BinEdges = "exact") -> ReferenceEvaluator:
+def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> ReferenceEvaluator:
     """onnx.reference's evaluator with our operators, in subgraphs and in local functions too.
 
     `model` is a path, whose external data is loaded, serialized bytes or a ModelProto that holds its data; it is not
-    changed. Raises what `read_model` raises.
+    changed. A local function of the model with the domain and name of one of our operators comes before the operator,
+    in any domain but ai.onnx. Raises what `read_model` raises.
     """
     from onnx.reference import ReferenceEvaluator
 
     whole = onnx.ModelProto()
     whole.CopyFrom(read_model(model, "load"))
+    rename_own_functions(whole)
     for part in (whole, *whole.functions):
         for entry in part.opset_import:
             entry.domain = canonical_domain(entry.domain)

@@ -10,13 +10,16 @@ from pathlib import Path
 import onnxruntime as ort
 
 from onnx_maxpool.types import BinEdges
-from onnx_maxpool.windows import check_bin_edges
+from onnx_maxpool.windows import BIN_EDGES, check_bin_edges
 
 BIN_EDGES_ENTRY = "onnx_maxpool.bin_edges"
 """The session config entry that the library reads when it is registered; for C, C++, C# and Java too."""
 
 REGISTERED_ENTRY = "onnx_maxpool.registered"
 """The session config entry in which the library notes that it is registered, and with which bin edges."""
+
+DEFAULT_EDGES = "default"
+"""What that entry has where no bin edges are set."""
 
 PACKAGE = Path(__file__).parent.parent
 LIBRARY_NAMES = {"win32": "onnx_maxpool.dll", "darwin": "libonnx_maxpool.dylib"}
@@ -60,24 +63,38 @@ def targets() -> tuple[Target, ...]:
     return tuple(Target(row.name.decode(), bool(row.runs_here), bool(row.chosen)) for row in rows)
 
 
-def register(session_options: ort.SessionOptions, *, bin_edges: BinEdges = "exact") -> None:
+def register(session_options: ort.SessionOptions, *, bin_edges: BinEdges | None = None) -> None:
     """Make sessions with these options run our operators.
 
-    `bin_edges="float32"` cuts ROI bins as ONNX Runtime's own MaxRoiPool does (M12). Registering twice on one
-    SessionOptions is harmless. Raises ValueError for another value, and where the options are registered with the other
-    one.
+    `bin_edges` says how the edges of ROI bins are computed (M7), by every operator: "onnx", "exact" or "double".
+    Without it, the options' config entry `onnx_maxpool.bin_edges` says it, and without that each operator has its own
+    default: MaxRoiPool "onnx", RoiPooling "exact".
+
+    Registering twice on one SessionOptions is harmless. Raises ValueError for another value, and where the options are
+    registered with another one.
+
+    A model's local function with the domain and name of one of our operators does not run in these sessions, as a
+    registered operator comes before a function: `load` runs it.
     """
     check_bin_edges(bin_edges)
     registered = config_entry(session_options, REGISTERED_ENTRY)
-    if registered == bin_edges:
+    wanted = bin_edges or config_entry(session_options, BIN_EDGES_ENTRY) or DEFAULT_EDGES
+    if registered == wanted:
         return
     if registered is not None:
         raise ValueError(
             f"onnx_maxpool: these session options are registered with bin_edges {registered!r}, "
-            f"expected other options for {bin_edges!r}"
+            f"expected other options for {wanted!r}"
         )
-    session_options.add_session_config_entry(BIN_EDGES_ENTRY, bin_edges)
+    if bin_edges is not None:
+        session_options.add_session_config_entry(BIN_EDGES_ENTRY, bin_edges)
     session_options.register_custom_ops_library(library_path())
+
+
+def registered_bin_edges(session_options: ort.SessionOptions) -> BinEdges | None:
+    """The bin edges that these options are registered with; None for each operator's default, or if they are not."""
+    registered = config_entry(session_options, REGISTERED_ENTRY)
+    return next((name for name in BIN_EDGES if name == registered), None)
 
 
 def config_entry(session_options: ort.SessionOptions, key: str) -> str | None:

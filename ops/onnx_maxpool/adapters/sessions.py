@@ -12,9 +12,10 @@ from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from onnx_maxpool.adapters.arrays import run_quickly
-from onnx_maxpool.adapters.onnxruntime import check_index_types
+from onnx_maxpool.adapters.onnxruntime import CPU, check_index_types, with_threads
 from onnx_maxpool.adapters.registration import register
 from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import Array, BinEdges, element_type
@@ -35,7 +36,7 @@ class Setting(NamedTuple):
     attributes: tuple[tuple[str, Any], ...]
     """Names and values, lists as tuples."""
     with_index: bool = False
-    bin_edges: BinEdges = "exact"
+    bin_edges: BinEdges | None = None
 
 
 def run(setting: Setting, *inputs: Array) -> list[Array]:
@@ -94,14 +95,15 @@ def _make(setting: Setting) -> Entry:
     opset = helper.make_opsetid(version.domain, version.since_version)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
 
-    check_index_types(model)
+    check_index_types(operator_nodes(model))
 
     options = ort.SessionOptions()
     options.log_severity_level = 4  # what it logs as an error it also raises
     # Threads that wait by spinning would take the processors from whatever the caller does between two calls.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     register(options, bin_edges=setting.bin_edges)
-    session = ort.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+    content = model.SerializeToString()
+    session = with_threads(options, lambda: ort.InferenceSession(content, options, [CPU], enable_fallback=False))
     return Entry(session, tuple(definition.inputs), outputs, "bfloat16" in types)
 
 

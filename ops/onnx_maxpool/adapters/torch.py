@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from onnx import TensorProto, defs, helper
@@ -11,7 +12,8 @@ from onnx_maxpool.adapters.portable.library import DOMAIN, whole_function
 from onnx_maxpool.errors import OperatorError, listing
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, resolve
 from onnx_maxpool.operators.schemas import register_schemas
-from onnx_maxpool.types import type_name
+from onnx_maxpool.types import BinEdges, type_name
+from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
 """Of ai.onnx, in which torch builds a graph; to another it converts the whole."""
@@ -22,7 +24,9 @@ Emit = Callable[..., Any]
 """`emit(operator, opset, *inputs, **attributes)`: record a node for one of our operators, and get its outputs."""
 
 
-def translation_table(target: Target = "custom") -> dict[Callable[..., Any], Translation]:
+def translation_table(
+    target: Target = "custom", *, bin_edges: BinEdges | None = None
+) -> dict[Callable[..., Any], Translation]:
     """Translations for `torch.onnx.export(..., dynamo=True, custom_translation_table=translation_table())`.
 
     Translated are `adaptive_max_pool1d`, `2d` and `3d`, with and without indices, to any output size, for static and
@@ -34,13 +38,19 @@ def translation_table(target: Target = "custom") -> dict[Callable[..., Any], Tra
     example's, with `Dim.AUTO` without a word; with `Dim.DYNAMIC` it refuses.
 
     The exported model gives what torch gives, but that of several NaNs in a window the first is the maximum's place,
-    not the last (G5), and that ROI bins are cut exactly (M7).
+    not the last (G5). `bin_edges` (M7) is for the target "portable" only: of our operators, the session decides.
 
-    Raises OperatorError for another target, and ModuleNotFoundError without torch.
+    Raises OperatorError for another target, and for `bin_edges` with the target "custom"; ValueError for other
+    `bin_edges`; and ModuleNotFoundError without torch.
     """
-    emitters: dict[str, Emit] = {"custom": _emit_custom, "portable": _emit_portable}
+    check_bin_edges(bin_edges)
+    emitters: dict[str, Emit] = {"custom": _emit_custom, "portable": partial(_emit_portable, bin_edges)}
     if target not in emitters:
         raise OperatorError(f'translation_table: target is "{target}", expected {listing(emitters)}')
+    if bin_edges is not None and target == "custom":
+        raise OperatorError(
+            f'translation_table: bin_edges is "{bin_edges}", expected None with target "custom", as the session has it'
+        )
     import torch
 
     register_schemas()
@@ -95,7 +105,7 @@ def _emit_custom(name: str, opset: int, *inputs: Any, **attributes: Any) -> Any:
     return _record(defs.get_schema(name, version.since_version, version.domain), inputs, attributes)
 
 
-def _emit_portable(name: str, opset: int, *inputs: Any, **attributes: Any) -> Any:
+def _emit_portable(bin_edges: BinEdges | None, name: str, opset: int, *inputs: Any, **attributes: Any) -> Any:
     import onnx_ir
     from onnxscript import evaluator
 
@@ -108,7 +118,8 @@ def _emit_portable(name: str, opset: int, *inputs: Any, **attributes: Any) -> An
     element_type = type_name(int(inputs[0].dtype))
     call = helper.make_node(called, [x.name for x in schema.inputs], [y.name for y in schema.outputs], DOMAIN, **fixed)
     recorder = evaluator.default()
-    function = whole_function(call, list(attributes), f"{called}_{element_type}", element_type, OPSET)
+    edges = version.bin_edges and (bin_edges or version.bin_edges)
+    function = whole_function(call, list(attributes), f"{called}_{element_type}", element_type, OPSET, edges)
     recorder.functions[function.domain, function.name, ""] = onnx_ir.serde.deserialize_function(function)
     called_schema = defs.OpSchema(
         function.name,

@@ -11,7 +11,7 @@ from onnx import helper
 
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
 from onnx_maxpool.types import Array, Integers, tensor_type
-from onnx_maxpool.windows import even_windows, float32_windows, roi_edges
+from onnx_maxpool.windows import even_windows, roi_edges, rounded_windows
 
 SMALLEST_SIDE = 16
 """In pixels: the square root of the smallest proposal's area."""
@@ -78,7 +78,7 @@ def rois(case: RoiCase, kind: np.dtype[Any], random: np.random.Generator) -> Arr
     the centre uniform, and what sticks out is cut off. Corners are then moved to within 0.4 cells of a cell's middle.
     With `case.cells` all ROIs have that size, and lie anywhere inside the map.
 
-    Peers that divide in float32 cut some extents otherwise than exact integers do (M12). ROIs of such an extent are
+    Peers that divide in float32 cut some extents otherwise than exact integers do (M7). ROIs of such an extent are
     drawn again, so that all peers pool the same cells.
     """
     if case.cells and (disputed := [side for side in case.cells if not agreed(np.array(side), case.pooled)]):
@@ -121,6 +121,6 @@ def undisputed(boxes: Array, case: RoiCase) -> Array:
 
 
 def agreed(extents: Integers, bins: int) -> Array:
-    """Which extents are cut alike in exact integers (M7) and in float32 (M12)."""
-    same = np.equal(even_windows(extents, bins), float32_windows(extents, bins))
+    """Which extents are cut alike in exact integers and in float32 (M7)."""
+    same = np.equal(even_windows(extents, bins), rounded_windows(extents, bins, np.float32))
     return np.asarray(same.all(axis=(0, -1)))

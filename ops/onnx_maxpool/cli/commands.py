@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import time
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,12 +21,30 @@ from onnx_maxpool.adapters.portable import to_portable
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.benchmark.machine import MOST_THREADS
 from onnx_maxpool.cli.bench import bench
+from onnx_maxpool.cli.comparison import check_comparable, compare_sessions
 from onnx_maxpool.cli.comparison import compare as compare_runs
 from onnx_maxpool.cli.conformance import conformance
-from onnx_maxpool.cli.inputs import model_inputs, parse_dims
+from onnx_maxpool.cli.inputs import has_roi_operators, model_inputs, parse_dims
 from onnx_maxpool.cli.inspection import inspect_model
-from onnx_maxpool.cli.outputs import prepare_files, prepare_out, save_outputs, write_model
-from onnx_maxpool.cli.tables import comparison_table, milliseconds, node_lines, output_table, verdict_line
+from onnx_maxpool.cli.node_comparison import compare_nodes
+from onnx_maxpool.cli.outputs import (
+    prepare_files,
+    prepare_inputs,
+    prepare_out,
+    save_outputs,
+    save_test_data,
+    write_model,
+)
+from onnx_maxpool.cli.tables import (
+    comparison_table,
+    conclusion,
+    milliseconds,
+    node_lines,
+    node_table,
+    output_table,
+    verdict_line,
+)
+from onnx_maxpool.errors import InputError
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.graph.reading import has_external_data, read_model
 from onnx_maxpool.types import BinEdges
@@ -38,7 +58,11 @@ app = typer.Typer(
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An .onnx file; its external data lies beside it.")]
 Inputs = Annotated[
     list[str] | None,
-    typer.Option("--input", metavar="NAME=FILE", help="NAME=FILE.npy, NAME=FILE.pb (a TensorProto), or FILE.npz."),
+    typer.Option(
+        "--input",
+        metavar="NAME=FILE|DIR",
+        help="NAME=FILE.npy, NAME=FILE.pb (a TensorProto), FILE.npz, or a folder of input_0.pb, input_1.pb, ...",
+    ),
 ]
 Dims = Annotated[
     list[str] | None,
@@ -46,7 +70,12 @@ Dims = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of the random inputs.")]
 Edges = Annotated[
-    BinEdges, typer.Option("--bin-edges", help="How ROI bins are cut: exactly, or as ONNX Runtime's own kernel does.")
+    BinEdges | None,
+    typer.Option(
+        "--bin-edges",
+        help="How the edges of ROI bins are computed: as ONNX's reference does, in exact integers, or in double for "
+        "every type. MaxRoiPool's default is onnx, RoiPooling's exact.",
+    ),
 ]
 Threads = Annotated[
     int, typer.Option(min=0, max=MOST_THREADS, help="Of ONNX Runtime within an operator; 0 lets it choose.")
@@ -59,11 +88,17 @@ def run(
     inputs: Inputs = None,
     dims: Dims = None,
     seed: Seed = 0,
-    bin_edges: Edges = "exact",
+    bin_edges: Edges = None,
     threads: Threads = 0,
     repeat: Annotated[int, typer.Option(min=1, help="Timed runs after the first.")] = 5,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.npz|DIR", help="Save the outputs; a folder gets output_0.pb, ...")
+    ] = None,
+    inputs_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-inputs", metavar="DIR", help="Save the inputs as input_0.pb, ..., which --input DIR reads."
+        ),
     ] = None,
 ) -> None:
     """Run a model on inputs from files, or on random ones of the declared types and shapes."""
@@ -73,8 +108,12 @@ def run(
     feeds = {name: to_ort_value(array) for name, array in arrays.items()}
     types = {output.name: output.type for output in session.get_outputs()}
     names = list(types)
+    console = Console(highlight=False)
     if out is not None:
         prepare_out(out, types)
+    if inputs_folder is not None:
+        prepare_inputs(inputs_folder)
+        print_files(console, save_test_data(arrays, inputs_folder, "input"))  # before a run that may fail on them
 
     seconds = []
     for _ in range(1 + repeat):
@@ -84,12 +123,10 @@ def run(
     first, *others = seconds
     outputs = dict(zip(names, map(from_ort_value, values), strict=True))
 
-    console = Console(highlight=False)
     console.print(output_table(outputs))
     console.print(f"{milliseconds(statistics.median(others))}, median of {repeat}; first run {milliseconds(first)}")
     if out is not None:
-        for path in save_outputs(outputs, out):
-            console.print(f"wrote {path}", markup=False, soft_wrap=True)
+        print_files(console, save_outputs(outputs, out))
 
 
 @app.command()
@@ -110,27 +147,56 @@ def inspect(
 @app.command()
 def compare(
     model: Model,
+    other: Annotated[
+        Path | None, typer.Argument(metavar="OTHER", help="A model to compare it with, in place of the reference.")
+    ] = None,
     inputs: Inputs = None,
     dims: Dims = None,
     seed: Seed = 0,
-    bin_edges: Edges = "exact",
+    bin_edges: Edges = None,
     threads: Threads = 0,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="How far outputs may be apart, in parts of an output's largest value. "
+            "Default: 1e-4 for float and double, 1e-2 for float16, 5e-2 for bfloat16, 0 for others.",
+        ),
+    ] = None,
 ) -> None:
-    """Compare ONNX Runtime's outputs with the reference evaluator's, exactly; exit code 1 if any differs.
+    """Compare a model in ONNX Runtime with the reference evaluator, or with another model.
 
-    There is no tolerance: our operators never round, but others in the model, such as Gemm, may differ in the last
-    digit.
+    Our operators' nodes are compared exactly, each with the reference on the inputs that it really got; the model's
+    outputs within a tolerance, as operators such as Conv and Gemm differ in the last digits. Exit code 1 where a node
+    or an output differs.
     """
-    parsed = read_model(model)
-    session = load(model, _options(threads), bin_edges=bin_edges)
-    arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
-    result = compare_runs(session, reference_evaluator(model, bin_edges=bin_edges), arrays)
+    if tolerance is not None and not math.isfinite(tolerance):
+        raise InputError(f"--tolerance {tolerance}: expected a finite number")
+    paths = [model] if other is None else [model, other]
+    parsed = [read_model(path) for path in paths]
+    if other is not None:
+        check_comparable(*parsed)
+        parsed.sort(key=has_roi_operators, reverse=True)  # as it draws ROIs, it says which shapes the inputs have
+    arrays = model_inputs(parsed[0], inputs or [], parse_dims(dims or []), seed, *parsed[1:])
     console = Console(highlight=False)
-    console.print(comparison_table(result))
-    console.print(
-        f"ONNX Runtime {milliseconds(result.runtime_seconds)}, reference {milliseconds(result.reference_seconds)}"
-    )
-    if not result.equal:
+    nodes = []
+    for path in paths:
+        found = compare_nodes(path, arrays, _options(threads), bin_edges=bin_edges)
+        console.print(node_table(found, path if other else None))
+        nodes += found
+
+    session = load(model, _options(threads), bin_edges=bin_edges)
+    if other is None:
+        result = compare_runs(session, reference_evaluator(model, bin_edges=bin_edges), arrays)
+        sides = ("reference", "ONNX Runtime")
+    else:
+        result = compare_sessions(session, load(other, _options(threads), bin_edges=bin_edges), arrays)
+        sides = (str(model), str(other))
+    console.print(comparison_table(result, tolerance))
+    times = (milliseconds(result.expected_seconds), milliseconds(result.actual_seconds))
+    console.print("; ".join(f"{side} {time}" for side, time in zip(sides, times, strict=True)), markup=False)
+    console.print(conclusion(nodes, result, tolerance), soft_wrap=True)
+    if any(node.difference for node in nodes) or not all(result.within(name, tolerance) for name in result.differences):
         raise typer.Exit(1)
 
 
@@ -142,10 +208,11 @@ def convert(
     only: Annotated[
         list[str] | None, typer.Option(metavar="OPERATOR", help="Replace this operator alone; may be given repeatedly.")
     ] = None,
+    bin_edges: Edges = None,
 ) -> None:
     """Replace our operators by standard ones, so that any runtime has what the model needs."""
     parsed = read_model(model)
-    converted = to_portable(model, only=only)
+    converted = to_portable(model, only=only, bin_edges=bin_edges)
     write_model(converted, out, external_data=has_external_data(parsed))
     replaced = len(list(operator_nodes(parsed))) - len(list(operator_nodes(converted)))
     Console(highlight=False).print(
@@ -164,6 +231,12 @@ def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path
 
 app.command()(bench)
 app.command()(conformance)
+
+
+def print_files(console: Console, paths: Iterable[Path]) -> None:
+    """A line for each file that was written."""
+    for path in paths:
+        console.print(f"wrote {path}", markup=False, soft_wrap=True)
 
 
 def _options(threads: int) -> ort.SessionOptions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,34 +34,39 @@ SMALL = 10
 
 
 def model_inputs(
-    model: onnx.ModelProto, files: Sequence[str] = (), dims: Mapping[str, int] | None = None, seed: int = 0
+    model: onnx.ModelProto,
+    files: Sequence[str] = (),
+    dims: Mapping[str, int] | None = None,
+    seed: int = 0,
+    other: onnx.ModelProto | None = None,
 ) -> dict[str, Array]:
     """An array for every input of `model` that has no initializer, and for every other that `files` names.
 
-    Each of `files` is `NAME=FILE.npy`, `NAME=FILE.pb` (a TensorProto) or `FILE.npz` (arrays by input name). Inputs that
-    they leave out are random, of the declared type and shape. `dims` are the sizes of symbolic dimensions by name, and
+    Each of `files` is `NAME=FILE.npy`, `NAME=FILE.pb` (a TensorProto), `FILE.npz` (arrays by input name) or a folder of
+    ONNX's test data (`input_0.pb`, ..., by the tensors' names or, without a name, their order). Inputs that they leave
+    out are random, of the declared type and shape. `dims` are the sizes of symbolic dimensions by name, and
     of a dimension without a name by `INPUT.AXIS`; an array from a file settles the names in its own shape. One `seed`
     gives the same values every time.
 
     The `rois` of a MaxRoiPool or RoiPooling, if they are an input of the model, are rows that it accepts: a batch
     number in range and a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9,
     and those of an AdaptiveMaxPool's `output_size` from 1. Nothing is known of the ROIs of others, nor of those of
-    a model that `to_portable` made.
+    a model that `to_portable` made. Where `other` is given, a model of the same inputs, its operators accept them too.
 
     Raises InputError for whatever is missing or does not fit, and OSError for files that cannot be read.
     """
     declared = {value.name: value for value in model.graph.input}
     given = read_files(files, declared)
-    initialized = {tensor.name for tensor in model.graph.initializer}
-    wanted = [value for name, value in declared.items() if name not in given and name not in initialized]
+    needed = needed_inputs(model)
+    wanted = [value for name, value in needed.items() if name not in given]
     symbols = dict.fromkeys(symbol for value in wanted for symbol in _dims(value) if isinstance(symbol, str))
     if unknown := [symbol for symbol in dims or {} if symbol not in symbols]:
         raise InputError(f"--dim {unknown[0]}: no random input has that dimension, only {', '.join(symbols) or 'none'}")
     shapes = _resolved_shapes(wanted, {**_dims_of_files(given, declared), **(dims or {})})
     sizes = {**{name: array.shape for name, array in given.items()}, **shapes}
-    inferred = _inferred(model, sizes)
+    inferred = [_inferred(each, sizes) for each in (model, other) if each is not None]
     limits = _roi_limits(inferred, set(shapes))
-    counted = (found.node for found in operator_nodes(inferred) if found.node.op_type == "AdaptiveMaxPool")
+    counted = (f.node for each in inferred for f in operator_nodes(each) if f.node.op_type == "AdaptiveMaxPool")
     counts = {name for node in counted for name in node.input[1:2]}
     random = np.random.default_rng(seed)
     for value in wanted:
@@ -69,6 +74,17 @@ def model_inputs(
         least = 1 if value.name in counts else 0
         given[value.name] = _draw(random, value.name, data_type, shapes[value.name], least, limits.get(value.name))
     return {name: given[name] for name in declared if name in given}
+
+
+def needed_inputs(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
+    """The inputs that have no initializer, by name."""
+    initialized = {tensor.name for tensor in model.graph.initializer}
+    return {value.name: value for value in model.graph.input if value.name not in initialized}
+
+
+def has_roi_operators(model: onnx.ModelProto) -> bool:
+    """Whether ROIs can be drawn for it: one of its operators says where they must lie."""
+    return any(found.node.op_type in ROI_OPERATORS for found in operator_nodes(model))
 
 
 def parse_dims(arguments: Iterable[str]) -> dict[str, int]:
@@ -86,7 +102,7 @@ def read_files(arguments: Iterable[str], declared: Mapping[str, onnx.ValueInfoPr
     """Arrays by input name, of the declared element types. Raises InputError and OSError."""
     arrays: dict[str, Array] = {}
     for argument in arguments:
-        for name, array in _read(argument).items():
+        for name, array in _read(argument, list(declared)).items():
             if name not in declared:
                 raise InputError(f"--input {argument}: the model has no input {name!r}, only {', '.join(declared)}")
             if name in arrays:
@@ -95,7 +111,9 @@ def read_files(arguments: Iterable[str], declared: Mapping[str, onnx.ValueInfoPr
     return arrays
 
 
-def _read(argument: str) -> dict[str, Array]:
+def _read(argument: str, declared: Sequence[str]) -> dict[str, Array]:
+    if Path(argument).is_dir():
+        return _read_folder(argument, declared)
     name, equals, file = argument.partition("=")
     path = Path(file if equals else argument)
     try:
@@ -106,10 +124,42 @@ def _read(argument: str) -> dict[str, Array]:
             with path.open("rb") as stream:
                 return {name: np.lib.format.read_array(stream, allow_pickle=False)}
         if path.suffix == ".pb" and equals:
-            return {name: numpy_helper.to_array(onnx.load_tensor(path), str(path.parent))}
+            return {name: _tensor(path)[1]}
     except (ValueError, TypeError, DecodeError) as error:
         raise InputError(f"--input {argument}: {path} is not a readable {path.suffix} file: {error}") from None
-    raise InputError(f"--input {argument}: expected NAME=FILE.npy, NAME=FILE.pb or FILE.npz")
+    raise InputError(
+        f"--input {argument}: expected NAME=FILE.npy, NAME=FILE.pb, FILE.npz or a folder of input_0.pb, ..."
+    )
+
+
+def _read_folder(argument: str, declared: Sequence[str]) -> dict[str, Array]:
+    """The `input_I.pb` of a folder, which is laid out as ONNX's test data are."""
+    files = {int(path.stem[len("input_") :]): path for path in Path(argument).glob("input_*.pb") if _number(path)}
+    if not files:
+        raise InputError(f"--input {argument}: the folder has no input_0.pb")
+    arrays: dict[str, Array] = {}
+    for i, path in sorted(files.items()):
+        try:
+            name, array = _tensor(path)
+        except (ValueError, TypeError, DecodeError) as error:
+            raise InputError(f"--input {argument}: {path} is not a readable .pb file: {error}") from None
+        if not name and i >= len(declared):
+            raise InputError(f"--input {argument}: {path.name} has no name, and the model has {len(declared)} inputs")
+        name = name or declared[i]
+        if name in arrays:
+            raise InputError(f"--input {argument}: input {name!r} is given twice")
+        arrays[name] = array
+    return arrays
+
+
+def _number(path: Path) -> bool:
+    return re.fullmatch("input_[0-9]{1,9}", path.stem) is not None
+
+
+def _tensor(path: Path) -> tuple[str, Array]:
+    """The name and the array of a file that holds a TensorProto."""
+    tensor = onnx.load_tensor(path)
+    return tensor.name, numpy_helper.to_array(tensor, str(path.parent))
 
 
 def _typed(array: Array, value: onnx.ValueInfoProto, argument: str) -> Array:
@@ -192,10 +242,17 @@ def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> 
     return infer(sized)
 
 
-def _roi_limits(inferred: onnx.ModelProto, drawn: set[str]) -> dict[str, RoiLimits]:
-    """The limits of each input in `drawn` that is some operator's `rois`."""
-    types = dict(tensor_types(inferred.graph))
+def _roi_limits(inferred: Iterable[onnx.ModelProto], drawn: set[str]) -> dict[str, RoiLimits]:
+    """The limits of each input in `drawn` that is some operator's `rois`, in any of the models."""
     limits: dict[str, RoiLimits] = {}
+    for model in inferred:
+        for rois, limit in _limits_of_nodes(model, drawn):
+            limits[rois] = limit.within(limits.get(rois, limit))
+    return limits
+
+
+def _limits_of_nodes(inferred: onnx.ModelProto, drawn: set[str]) -> Iterator[tuple[str, RoiLimits]]:
+    types = dict(tensor_types(inferred.graph))
     for found in operator_nodes(inferred):
         if found.node.op_type not in ROI_OPERATORS or len(found.node.input) < 2 or found.node.input[1] not in drawn:
             continue
@@ -207,9 +264,7 @@ def _roi_limits(inferred: onnx.ModelProto, drawn: set[str]) -> dict[str, RoiLimi
             )
         scale = next((a.f for a in found.node.attribute if a.name == "spatial_scale"), 1.0)
         batches, height, width = (dims[axis].dim_value for axis in (0, 2, 3))
-        limit = RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
-        limits[rois] = limit.within(limits.get(rois, limit))
-    return limits
+        yield rois, RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
 
 
 def _draw(

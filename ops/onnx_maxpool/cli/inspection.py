@@ -15,8 +15,8 @@ from onnx import helper
 
 from onnx_maxpool.errors import OperatorError, number
 from onnx_maxpool.graph.check import check_model
-from onnx_maxpool.graph.inference import infer, outline, tensor_types
-from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, operator_nodes
+from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.attributes import attribute_value
 from onnx_maxpool.operators.registry import versions_of
@@ -78,7 +78,7 @@ class ModelFacts:
 
     nodes: tuple[NodeFacts, ...]
     refusal: str | None
-    """What `model_check.check_model` says against the model; None where it has nothing to say."""
+    """What `graph.check.check_model` says against the model; None where it has nothing to say."""
     onnxruntime: str
     """The version of the ONNX Runtime that was asked."""
 
@@ -89,33 +89,28 @@ def inspect_model(model: onnx.ModelProto) -> ModelFacts:
     External data need not be there. The session options of others are not touched: stock ONNX Runtime is asked by
     sessions of its own, for models of one node.
     """
+    survey = Survey(model)
     try:
-        check_model(model)
+        check_model(survey)
         refusal = None
     except OperatorError as error:
         refusal = str(error)
-    return ModelFacts(tuple(_node_facts(model)), refusal, str(ort.__version__))
+    return ModelFacts(tuple(_node_facts(survey)), refusal, str(ort.__version__))
 
 
-def _node_facts(model: onnx.ModelProto) -> Iterator[NodeFacts]:
-    copy = outline(model)
-    originals = list(operator_nodes(copy))
-    # Types inside a function are known per call only, and inlining renames what it copies: a mark leads back.
-    for i, original in enumerate(originals):
-        original.node.doc_string = str(i)
-    inferred = infer(copy)
-    types = dict(tensor_types(inferred.graph))
-    calls: dict[int, list[OperatorNode]] = {i: [] for i in range(len(originals))}
-    for found in operator_nodes(inferred):
+def _node_facts(survey: Survey) -> Iterator[NodeFacts]:
+    # Types inside a function are known per call only.
+    calls: dict[int, list[OperatorNode]] = {i: [] for i in range(len(survey.nodes))}
+    for i, found in survey.calls:
         if found.place.startswith("graph"):
-            calls[int(found.node.doc_string)].append(found)
-    for i, original in enumerate(originals):
+            calls[i].append(found)
+    for i, original in enumerate(survey.nodes):
         called = original.place.startswith("function") and bool(calls[i])
         # A function that is never called, or cannot be inlined, has no types: it stands here as it is written.
         for call, found in enumerate(calls[i] or [original], start=1):
             place = f"{original.place}, call {call}" if called else original.place
-            known = types if found.place.startswith("graph") else {}
-            yield _facts(original, found.node, place, known, model.ir_version)
+            known = survey.types_of(found) if calls[i] else {}
+            yield _facts(original, found.node, place, known, survey.model.ir_version)
 
 
 def _facts(

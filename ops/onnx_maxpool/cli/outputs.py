@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import onnx
@@ -56,6 +57,13 @@ def prepare_out(path: Path, types: Mapping[str, str]) -> None:
     path.mkdir(parents=True, exist_ok=True)
 
 
+def prepare_inputs(path: Path) -> None:
+    """Make the folder for `save_test_data`, before the run. Raises InputError for a file, and OSError."""
+    if path.suffix in (".npy", ".npz", ".pb", ".onnx") or path.is_file():
+        raise InputError(f"--save-inputs {path}: expected a folder")
+    path.mkdir(parents=True, exist_ok=True)
+
+
 def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
     """Write `outputs` to a `.npz` file by name, or to a folder as TensorProtos `output_0.pb`, `output_1.pb`, ...
 
@@ -63,9 +71,17 @@ def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
     """
     if path.suffix == ".npz":
         return [_save_npz(outputs, path)]
+    return save_test_data(outputs, path, "output")
+
+
+def save_test_data(arrays: Mapping[str, Array], path: Path, kind: Literal["input", "output"]) -> list[Path]:
+    """Write `arrays` to a folder in the layout of ONNX's test data: `input_0.pb`, `input_1.pb`, ..., with their names.
+
+    Returns the files written.
+    """
     files = []
-    for i, (name, array) in enumerate(outputs.items()):
-        files.append(path / f"output_{i}.pb")
+    for i, (name, array) in enumerate(arrays.items()):
+        files.append(path / f"{kind}_{i}.pb")
         files[-1].write_bytes(numpy_helper.from_array(array, name).SerializeToString())
     return files
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Group
 from rich.table import Table
@@ -10,6 +11,7 @@ from rich.text import Text
 
 from onnx_maxpool.cli.comparison import Comparison
 from onnx_maxpool.cli.inspection import ModelFacts, NodeFacts, StockAnswer, TensorFacts
+from onnx_maxpool.cli.node_comparison import NodeComparison
 from onnx_maxpool.cli.outputs import summary
 from onnx_maxpool.difference import Difference
 from onnx_maxpool.errors import printable, shape
@@ -39,13 +41,61 @@ def output_table(outputs: Mapping[str, Array]) -> Table:
     return table
 
 
-def comparison_table(result: Comparison) -> Table:
-    """One row per output: type, shape, and `equal` or the first difference."""
-    table = plain_table("output", "type", "shape", "verdict")
+def comparison_table(result: Comparison, tolerance: float | None) -> Table:
+    """One row per output: type, shape, its largest differences, and `equal`, `within tolerance` or the first."""
+    table = plain_table("output", "type", "shape", "absolute", "relative", "verdict")
     for name, difference in result.differences.items():
-        array = result.expected[name]
-        add_row(table, name, element_type(array), shape(array.shape), verdict(difference))
+        array, apart = result.expected[name], result.deviations[name]
+        said = verdict(difference)
+        if difference is not None and result.within(name, tolerance):
+            said = Text("within tolerance", style="green")
+        amounts = (f"{apart.absolute:.2g}", f"{apart.relative:.2g}")
+        add_row(table, name, element_type(array), shape(array.shape), *amounts, said)
     return table
+
+
+def node_table(nodes: Sequence[NodeComparison], path: Path | None) -> Table | Text:
+    """One row per node of ours: where it is, how often it ran, and `equal`, the first difference or why there is none.
+
+    `path` is the model's, where there are two.
+    """
+    of_which = f" of {path}" if path else ""
+    if not nodes:
+        return Text(printable(f"{path or 'The model'} has none of this package's operators."))
+    table = plain_table(f"operator{of_which}", "node", "runs", "verdict")
+    for node in nodes:
+        add_row(table, node.operator, node.label.removeprefix("node "), str(node.runs), node_verdict(node))
+    return table
+
+
+def node_verdict(node: NodeComparison) -> Text:
+    """`equal` in green, a difference in red, and in yellow why there is nothing to compare."""
+    if node.not_compared is not None:
+        return Text(printable(f"not compared: {node.not_compared}"), style="yellow")
+    if node.difference is not None:
+        return Text(printable(node.difference), style="red")
+    return Text("equal", style="green") if node.runs else Text("did not run on these inputs", style="yellow")
+
+
+def conclusion(nodes: Sequence[NodeComparison], result: Comparison, tolerance: float | None) -> Text:
+    """What the tables come to, in a line."""
+    text = Text()
+    differing = sum(node.difference is not None for node in nodes)
+    left_out = sum(node.difference is None and not node.runs for node in nodes)
+    if nodes:
+        equal = len(nodes) - differing - left_out
+        counts = {"equal": equal, "different": differing, "not compared": left_out}
+        said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        text.append(f"Our nodes: {said}. ", style="red" if differing else "")
+    apart = [name for name in result.differences if not result.within(name, tolerance)]
+    largest = max((deviation.relative for deviation in result.deviations.values()), default=0.0)
+    if apart:
+        text.append(printable(f"Outputs beyond the tolerance: {', '.join(apart)}."), style="red")
+    else:
+        text.append(
+            "Outputs are equal." if not largest else f"Outputs differ by at most {largest:.2g} of their largest value."
+        )
+    return text
 
 
 def add_row(table: Table, *cells: str | Text) -> None:

@@ -12,7 +12,7 @@ import onnx
 from onnx import helper
 
 from onnx_maxpool.adapters.reference import reference_evaluator
-from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS, Way, rule_way
+from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS, Way, ways_of
 from onnx_maxpool.conformance.oracle.maximum import evaluate
 from onnx_maxpool.conformance.oracle.windows import RefusedError
 from onnx_maxpool.difference import first_difference
@@ -109,13 +109,17 @@ class Case:
     @cached_property
     def rule_ways(self) -> tuple[str, ...]:
         """The names of the rule's own answers to what the case asks."""
-        return tuple(rule_way(question) for question in self.asks)
+        return tuple(ways_of(question, self.operator)[0] for question in self.asks)
 
     @cached_property
     def other_ways(self) -> Mapping[str, Outputs | None]:
         """The other named answers that show in this case, by name; None for an error."""
         rule = None if self.refuses else self.expected
-        answers = {way: self.brute_force({question: way}) for question in self.asks for way in WAYS[question][1:]}
+        answers = {
+            way: self.brute_force({question: way})
+            for question in self.asks
+            for way in ways_of(question, self.operator)[1:]
+        }
         return {way: answer for way, answer in answers.items() if not same(rule, answer)}
 
     @cached_property
@@ -126,7 +130,7 @@ class Case:
         """
         if self.refuses:
             return {}
-        ways = {way: question for question, names in WAYS.items() for way in names[1:] if way != REFUSED}
+        ways = {way: question for question in WAYS for way in ways_of(question, self.operator)[1:] if way != REFUSED}
         answers = {way: self.brute_force({question: way}) for way, question in ways.items()}
         return {way: answer for way, answer in answers.items() if not same(self.expected, answer)}
 

@@ -1,4 +1,4 @@
-"""Hold a model's operators to their versions' types and attributes, before a runtime sees it."""
+"""Check a model's operators by their versions' types and attributes, before a runtime sees them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import onnx
 from onnx import defs
 
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.graph.inference import infer, outline, tensor_types
-from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
+from onnx_maxpool.graph.nodes import OperatorNode
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.attributes import attribute_value, check_kind
 from onnx_maxpool.operators.definition import too_old
@@ -17,21 +17,17 @@ from onnx_maxpool.operators.registry import OperatorVersion, versions_of
 from onnx_maxpool.types import type_name
 
 
-def check_model(model: onnx.ModelProto) -> None:
-    """Raise OperatorError for the first of our nodes that its version's schema or rules refuse.
+def check_model(survey: Survey) -> None:
+    """Raise OperatorError for the first of the model's nodes that its version's schema or rules reject.
 
     Looked at: the opset import, the number of inputs and outputs, attributes (names, types, values) and, where type
     inference finds them, the inputs' element types. The message names the node.
     """
-    if not any(True for _ in operator_nodes(model)):
-        return
-    inferred = infer(outline(model))
-    types = {name: type_name(tensor.elem_type) for name, tensor in tensor_types(inferred.graph)}
-    for found in operator_nodes(inferred):
-        # A function that could not be inlined has values of its own, whose names say nothing.
-        known = types if found.place.startswith("graph") else {}
+    for _, found in survey.calls:
+        known = survey.types_of(found)
+        types = {name: type_name(known[name].elem_type) for name in found.node.input if name in known}
         try:
-            check_node(found, known)
+            check_node(found, types)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
 

@@ -8,6 +8,7 @@ import onnx
 from onnx import helper, inliner, shape_inference
 
 from onnx_maxpool.graph.nodes import canonical_domain
+from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.operators.schemas import register_schemas
 
 LARGEST_KEPT = 1024
@@ -50,11 +51,13 @@ def import_domains_of_functions(model: onnx.ModelProto) -> None:
 def infer(model: onnx.ModelProto) -> onnx.ModelProto:
     """An outline with its local functions inlined, and with the types and shapes that ONNX infers.
 
-    What the inliner refuses is not inlined: what is wrong with it is for a runtime to say.
+    What the inliner rejects is not inlined: what is wrong with it is for a runtime to say. The model, an outline, may
+    change.
     """
     if not model.functions:
         return infer_types(model)
     register_schemas()
+    rename_own_functions(model)
     import_domains_of_functions(model)
     try:
         return infer_types(inliner.inline_local_functions(model, convert_version=False))

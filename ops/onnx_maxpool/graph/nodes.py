@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 import onnx
 
-from onnx_maxpool.operators.registry import OperatorVersion, resolve, versions_of
+from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
+
+FunctionKey = tuple[str, str, str]
+"""By which a call finds its local function: domain, name, overload."""
+
+REPLACEABLE = frozenset((row.domain, row.name) for row in newest_versions() if row.domain)
+"""Domains and names of our operators that a model may give to a function of its own. Not in `ai.onnx`: there every
+runtime takes the operator."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +36,32 @@ class OperatorNode:
         return f"node '{name}' in {self.place}"
 
 
+@dataclass(frozen=True)
+class _Scope:
+    """What decides what a node's operator is."""
+
+    opsets: dict[str, int]
+    """By domain, of the graph or the function that the node stands in."""
+    own_functions: frozenset[FunctionKey]
+    """Of the model."""
+
+
 def operator_nodes(model: onnx.ModelProto) -> Iterator[OperatorNode]:
-    """Each of our operators in a model, outermost first, functions after the graph."""
-    yield from _nodes(model.graph.node, "graph", _opsets(model.opset_import))
+    """Each of our operators in a model, outermost first, functions after the graph.
+
+    Calls of a function of the model's own that stands in an operator's place are not among them.
+    """
+    own = own_functions(model)
+    yield from _nodes(model.graph.node, "graph", _Scope(_opsets(model.opset_import), own))
     for function in model.functions:
         place = f"function {function.domain}::{function.name}"
-        yield from _nodes(function.node, place, _opsets(function.opset_import))
+        yield from _nodes(function.node, place, _Scope(_opsets(function.opset_import), own))
+
+
+def own_functions(model: onnx.ModelProto) -> frozenset[FunctionKey]:
+    """Those of the model's local functions that stand in the place of one of our operators."""
+    keys = ((function.domain, function.name, function.overload) for function in model.functions)
+    return frozenset(key for key in keys if key[:2] in REPLACEABLE)
 
 
 def _opsets(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
@@ -76,11 +103,11 @@ def names(graph: onnx.GraphProto) -> Iterator[str]:
             yield from names(subgraph)
 
 
-def _operator_node(node: onnx.NodeProto, place: str, opsets: dict[str, int]) -> OperatorNode | None:
+def _operator_node(node: onnx.NodeProto, place: str, scope: _Scope) -> OperatorNode | None:
     domain = canonical_domain(node.domain)
-    if not versions_of(domain, node.op_type):
+    if not versions_of(domain, node.op_type) or (node.domain, node.op_type, node.overload) in scope.own_functions:
         return None
-    opset = opsets.get(domain)
+    opset = scope.opsets.get(domain)
     return OperatorNode(node, place, opset, resolve(domain, node.op_type, opset or 0))
 
 
@@ -89,32 +116,33 @@ def inside(place: str, node: onnx.NodeProto, attribute: str) -> str:
     return f"{place}, '{node.name or node.op_type}' {attribute}"
 
 
-def _nodes(nodes: Iterable[onnx.NodeProto], place: str, opsets: dict[str, int]) -> Iterator[OperatorNode]:
+def _nodes(nodes: Iterable[onnx.NodeProto], place: str, scope: _Scope) -> Iterator[OperatorNode]:
     for node in nodes:
-        found = _operator_node(node, place, opsets)
+        found = _operator_node(node, place, scope)
         if found is not None:
             yield found
         for attribute, graph in subgraphs(node):
-            yield from _nodes(graph.node, inside(place, node, attribute), opsets)
+            yield from _nodes(graph.node, inside(place, node, attribute), scope)
 
 
 def replace_operator_nodes(model: onnx.ModelProto, replacement: Callable[[OperatorNode], list[onnx.NodeProto]]) -> None:
     """Put the nodes that `replacement` gives in the place of each of our operators in the graph and its subgraphs."""
-    _replace(model.graph, "graph", _opsets(model.opset_import), replacement)
+    scope = _Scope(_opsets(model.opset_import), own_functions(model))
+    _replace(model.graph, "graph", scope, replacement)
 
 
 def _replace(
     graph: onnx.GraphProto,
     place: str,
-    opsets: dict[str, int],
+    scope: _Scope,
     replacement: Callable[[OperatorNode], list[onnx.NodeProto]],
 ) -> None:
     nodes: list[onnx.NodeProto] = []
     for node in graph.node:
-        found = _operator_node(node, place, opsets)
+        found = _operator_node(node, place, scope)
         nodes.extend(replacement(found) if found is not None else [node])
         for attribute, subgraph in subgraphs(node):
-            _replace(subgraph, inside(place, node, attribute), opsets, replacement)
+            _replace(subgraph, inside(place, node, attribute), scope, replacement)
     kept = onnx.GraphProto(node=nodes)  # copies: what is cleared may not be read again
     graph.ClearField("node")
     graph.node.extend(kept.node)

@@ -24,8 +24,39 @@ ExternalData = Literal["leave", "check", "load"]
 PACKED = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}
 """The element types of which several share a byte, and how many bits each has."""
 
+TYPE_ATTRIBUTES = (onnx.AttributeProto.TYPE_PROTO, onnx.AttributeProto.TYPE_PROTOS)
+
 LONGEST_SHOWN = 100
 """Characters of a location in a message."""
+
+ORT_FORMAT_NAME = ".ort"
+ORT_FORMAT_MARK = slice(4, 8), b"ORTM"
+"""By these ONNX Runtime knows a model in ORT format: a file by its name's end in either case, bytes by the mark."""
+
+
+def is_ort_format(model: Model) -> bool:
+    """Whether ONNX Runtime takes what it is given for a model in its own format, not in ONNX's."""
+    if isinstance(model, onnx.ModelProto):
+        return False
+    if isinstance(model, bytes):
+        return _has_ort_mark(model)
+    name = os.fsdecode(model)
+    return len(name) > len(ORT_FORMAT_NAME) and name.lower().endswith(ORT_FORMAT_NAME)
+
+
+def check_ort_file(path: str | os.PathLike[str]) -> None:
+    """Raise OSError for a file that cannot be read, and ModelError for one that is not in ORT format."""
+    with open(path, "rb") as file:
+        if not _has_ort_mark(file.read(ORT_FORMAT_MARK[0].stop)):
+            raise ModelError(
+                f"{os.fspath(path)} is not a model in ORT format, as which ONNX Runtime reads a file of this name: "
+                "expected ORTM in bytes 4 to 7"
+            )
+
+
+def _has_ort_mark(content: bytes) -> bool:
+    place, mark = ORT_FORMAT_MARK
+    return content[place] == mark
 
 
 def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.ModelProto:
@@ -34,7 +65,8 @@ def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.Mode
     Always protobuf, whatever the file's name ends in. Nothing is fetched: a URL is a path of no file. Raises OSError
     for a file that cannot be read, and ModelError for one that is no ONNX model, or whose external data is not in the
     model's folder. Bytes and a ModelProto have no folder: there it raises ModelError for all external data that it is
-    not to leave, which ONNX Runtime would look for from the current folder, and before 1.24 anywhere.
+    not to leave, which ONNX Runtime would look for from the current folder, and before 1.24 anywhere. A model in ORT
+    format holds no ONNX model: it raises ModelError for that too.
     """
     path = None
     if isinstance(model, onnx.ModelProto):
@@ -61,6 +93,11 @@ def _parsed(content: bytes, name: str) -> onnx.ModelProto:
     try:
         model.ParseFromString(content)
     except DecodeError:
+        if _has_ort_mark(content):
+            raise ModelError(
+                f"{name} is in ORT format: expected the ONNX file that it was made from "
+                f"(onnx_maxpool.load runs ORT format from bytes and from a file whose name ends in {ORT_FORMAT_NAME})"
+            ) from None
         raise ModelError(f"{name} is not an ONNX model: expected a protobuf message of type ModelProto") from None
     _check_message(model, name)
     return model
@@ -97,20 +134,38 @@ def _parts(model: onnx.ModelProto) -> tuple[list[onnx.GraphProto], list[onnx.Nod
 def _names(model: onnx.ModelProto) -> list[str]:
     names = [entry.domain for part in (model, *model.functions) for entry in part.opset_import]
     for function in model.functions:
-        names += [function.name, function.domain, *function.input, *function.output, *function.attribute]
+        names += [function.name, function.domain, function.overload]
+        names += [*function.input, *function.output, *function.attribute]
     graphs, nodes = _parts(model)
     for graph in graphs:
         names.append(graph.name)
         for value in (*graph.input, *graph.output, *graph.value_info):
             names.append(value.name)
-            names += [dim.dim_param for dim in value.type.tensor_type.shape.dim]
+            names += _type_names(value.type)
     for tensor in _tensors(model):
         names.append(tensor.name)
         names += [text for entry in tensor.external_data for text in (entry.key, entry.value)]
     for node in nodes:
-        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
-        names += [attribute.name for attribute in node.attribute]
+        names += [node.name, node.op_type, node.domain, node.overload, *node.input, *node.output]
+        for attribute in node.attribute:
+            names += [attribute.name, attribute.ref_attr_name]
+            if attribute.type in TYPE_ATTRIBUTES:
+                for kind in (attribute.tp, *attribute.type_protos):
+                    names += _type_names(kind)
     return names
+
+
+def _type_names(kind: onnx.TypeProto) -> list[str]:
+    """Of an opaque type and of dimensions, however deep they lie."""
+    which = kind.WhichOneof("value")
+    if which is None:
+        return []
+    held = getattr(kind, which)
+    if which == "opaque_type":
+        return [held.domain, held.name]
+    if which in ("tensor_type", "sparse_tensor_type"):
+        return [dim.dim_param for dim in held.shape.dim]
+    return _type_names(held.value_type if which == "map_type" else held.elem_type)
 
 
 def _tensors(model: onnx.ModelProto) -> Iterator[TensorProto]:

@@ -117,7 +117,6 @@ Along an axis of `L` cells, window `i` of `n` covers the cells from `floor(i*L /
         "TIndex": "The type of the indices (A3).",
         "index_element_type": 'The type of the indices: "i64", the default, or "i32".',
     },
-    infer_shape=infer_shape,
 )
 
 OPERATOR = Operator(
@@ -126,6 +125,7 @@ OPERATOR = Operator(
     attributes={},
     check_attributes=check_attributes,
     check_shapes=lambda shapes, attributes: check_shapes(*shapes),
+    infer_shape=infer_shape,
     evaluate=adaptive_max_pool,
     schema=SCHEMA,
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from onnx_maxpool.errors import OperatorError, escaped, listing
 from onnx_maxpool.operators.registry import INDEX_SPELLINGS, OperatorVersion
-from onnx_maxpool.types import Array, Attributes, Dims, element_type
+from onnx_maxpool.types import Array, Attributes, BinEdges, Dims, element_type
 
 INDEX_ATTRIBUTE = "index_element_type"
 """The attribute that chooses the index's type, in versions that allow several."""
@@ -39,13 +39,6 @@ class Schema:
     """Of the operator, in Markdown."""
     docs: Mapping[str, str]
     """Of every input, output, type variable and attribute, by its name."""
-    infer_shape: Callable[[Sequence[Dims | None], Sequence[Dims | None], Attributes], Dims | None]
-    """`infer_shape(shapes, values, attributes)`: the shape of every output, None where not even its rank is known.
-
-    `shapes` are the inputs', None where the rank is not known; `values` what is known of inputs that are lists of
-    integers; `attributes` are complete and checked, and so are the shapes. Raises OperatorError for values that the
-    operator refuses.
-    """
 
 
 @dataclass(frozen=True)
@@ -65,14 +58,19 @@ class Operator:
 
     The attributes are complete and checked.
     """
+    infer_shape: Callable[[Sequence[Dims | None], Sequence[Dims | None], Attributes], Dims | None]
+    """`infer_shape(shapes, values, attributes)`: the shape of every output, None where not even its rank is known.
+
+    `shapes` are the inputs', None where the rank is not known; `values` what is known of inputs that are lists of
+    integers; `attributes` are complete and checked, and so are the shapes. Raises OperatorError for values that the
+    operator rejects.
+    """
     evaluate: Callable[..., tuple[Array, ...]]
     """`evaluate(*inputs, **attributes)`: the outputs, in NumPy. Types and attributes are checked before.
 
     An operator with an index takes `index_type` too: its dtype, or None where the index is not wanted. One that cuts
     bins takes `bin_edges`.
     """
-    cuts_bins: bool = False
-    """Whether the setting `bin_edges` concerns it (M12)."""
     schema: Schema | None = None
     """None where onnx.defs has the schema."""
 
@@ -132,7 +130,7 @@ class Operator:
         version: OperatorVersion,
         *inputs: Array,
         with_index: bool = False,
-        bin_edges: str = "exact",
+        bin_edges: BinEdges | None = None,
         **attributes: object,
     ) -> tuple[Array, ...]:
         """The outputs of one version of the operator for these inputs and attributes.
@@ -146,8 +144,8 @@ class Operator:
             chosen = index_type(version, settings)
             settings.pop(INDEX_ATTRIBUTE, None)
             settings["index_type"] = np.dtype(chosen) if with_index else None
-        if self.cuts_bins:
-            settings["bin_edges"] = bin_edges
+        if version.bin_edges:
+            settings["bin_edges"] = bin_edges or version.bin_edges
         try:
             return self.evaluate(*inputs, **settings)
         except MemoryError as error:

@@ -165,7 +165,6 @@ end_padding - window) / stride) + 1` cells along an axis, and at least one (P3).
         "end_padding": "Padding behind each spatial dimension, from 0 and smaller than the window; the default is 0.",
         "index_element_type": 'The type of the indices: "u32", the default, or "u64".',
     },
-    infer_shape=infer_shape,
 )
 
 OPERATOR = Operator(
@@ -179,6 +178,7 @@ OPERATOR = Operator(
     },
     check_attributes=check_attributes,
     check_shapes=check_shapes,
+    infer_shape=infer_shape,
     evaluate=max_pooling1,
     schema=SCHEMA,
 )

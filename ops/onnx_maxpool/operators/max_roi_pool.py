@@ -1,12 +1,13 @@
-"""ai.onnx MaxRoiPool, since versions 1 and 22: rules M1 to M12."""
+"""ai.onnx MaxRoiPool, since versions 1 and 22: rules M1 to M11."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from onnx_maxpool.operators.definition import Operator
 from onnx_maxpool.operators.roi import attributes, check_attributes, check_shapes, roi_max
-from onnx_maxpool.types import Array, BinEdges
+from onnx_maxpool.types import Array, Attributes, BinEdges, Dims
 
 NAME = "MaxRoiPool"
 
@@ -17,7 +18,7 @@ def max_roi_pool(
     *,
     pooled_shape: tuple[int, int],
     spatial_scale: float,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges,
 ) -> tuple[Array]:
     """Maximum over a grid of `pooled_shape` bins in each ROI.
 
@@ -29,12 +30,18 @@ def max_roi_pool(
     return (roi_max(NAME, x, rois, (height, width), spatial_scale, bin_edges),)
 
 
+def infer_shape(shapes: Sequence[Dims | None], values: Sequence[Dims | None], attributes: Attributes) -> Dims:
+    """(R, C, pooled_height, pooled_width), as far as it is known."""
+    x, rois = shapes
+    return (rois[0] if rois else None, x[1] if x else None, *attributes["pooled_shape"])
+
+
 OPERATOR = Operator(
     inputs={"X": "T", "rois": "T"},
     outputs=("Y",),
     attributes=attributes("pooled_shape"),
     check_attributes=partial(check_attributes, NAME, "pooled_shape"),
     check_shapes=lambda shapes, attributes: check_shapes(NAME, shapes[0], shapes[1]),
+    infer_shape=infer_shape,
     evaluate=max_roi_pool,
-    cuts_bins=True,
 )

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 FLOATS = ("float16", "float", "double")
 DML_2_0 = ("float16", "float")  # by the feature level that brought them
@@ -39,6 +40,9 @@ class OperatorVersion:
     Where there are several, the attribute `index_element_type` chooses, by the names of `INDEX_SPELLINGS`.
     """
 
+    bin_edges: Literal["onnx", "exact"] | None = None
+    """How the edges of its bins are computed where the setting `bin_edges` is not given (M7); None without bins."""
+
     @property
     def title(self) -> str:
         """`MaxRoiPool-22`, as messages name it."""
@@ -58,6 +62,7 @@ OPERATORS = (
         types={"T": FLOATS},
         rules="M",
         elsewhere="ONNX Runtime: float, float16 through casts; OpenVINO: computed at float32 or less",
+        bin_edges="onnx",
     ),
     OperatorVersion(
         domain="",
@@ -66,6 +71,7 @@ OPERATORS = (
         types={"T": (*FLOATS, "bfloat16")},
         rules="M",
         elsewhere="OpenVINO: all but bfloat16, computed at float32 or less",
+        bin_edges="onnx",
     ),
     OperatorVersion(
         domain="directml",
@@ -74,6 +80,7 @@ OPERATORS = (
         types={"T": DML_2_0},
         rules="D",
         elsewhere=DIRECTML_ALONE,
+        bin_edges="exact",
     ),
     OperatorVersion(
         domain="directml",

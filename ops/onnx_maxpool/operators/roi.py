@@ -1,4 +1,4 @@
-"""The maximum over the bins of ROIs, which MaxRoiPool and RoiPooling share: rules M1 and M3 to M12."""
+"""The maximum over the bins of ROIs, which MaxRoiPool and RoiPooling share: rules M1 and M3 to M11."""
 
 from __future__ import annotations
 

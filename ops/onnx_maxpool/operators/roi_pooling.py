@@ -1,4 +1,4 @@
-"""DirectML RoiPooling, since version 1: rules D1 and D2, and with them M3 to M12."""
+"""DirectML RoiPooling, since version 1: rules D1 and D2, and with them M3 to M11."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def roi_pooling(
     *,
     pooled_size: tuple[int, int],
     spatial_scale: float,
-    bin_edges: BinEdges = "exact",
+    bin_edges: BinEdges,
 ) -> tuple[Array]:
     """Maximum over a grid of `pooled_size` bins in each ROI.
 
@@ -57,7 +57,6 @@ and a NaN coordinate are errors (M10, M11).
         "pooled_size": "The number of bins along y and along x: two positive integers.",
         "spatial_scale": "Cells of the feature map per unit of the ROIs' coordinates: finite, greater than 0.",
     },
-    infer_shape=infer_shape,
 )
 
 OPERATOR = Operator(
@@ -66,7 +65,7 @@ OPERATOR = Operator(
     attributes=attributes("pooled_size"),
     check_attributes=partial(check_attributes, NAME, "pooled_size"),
     check_shapes=lambda shapes, attributes: check_shapes(NAME, shapes[0], shapes[1], LEADING),
+    infer_shape=infer_shape,
     evaluate=roi_pooling,
-    cuts_bins=True,
     schema=SCHEMA,
 )

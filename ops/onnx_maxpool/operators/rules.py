@@ -19,7 +19,7 @@ class Rule:
 
 
 RULES = {
-    "G1": Rule("A window is planned in exact integers and clipped to the input.", ALL),
+    "G1": Rule("A window is planned in exact integers, but for the bins of MaxRoiPool, and clipped to the input.", ALL),
     "G2": Rule("The value is the maximum of the window's cells; -inf is an ordinary value.", ALL),
     "G3": Rule("A window that holds a NaN yields NaN.", ALL),
     "G4": Rule("+0 and -0 are equal.", ALL),
@@ -38,12 +38,15 @@ RULES = {
         "An edge is coordinate times scale, in float32 (double for double), halves rounded away from zero.", ROI
     ),
     "M6": Rule("A ROI that ends before it starts is one cell wide.", ROI),
-    "M7": Rule("Bin p of P over L cells from s is [s + floor(p*L/P), s + ceil((p+1)*L/P)).", ROI),
+    "M7": Rule(
+        "Bin p of P over L cells from s is [s + floor(p*(L/P)), s + ceil((p+1)*(L/P))). MaxRoiPool rounds quotient and "
+        "product in float32 (double for double), RoiPooling computes exact integers; the setting bin_edges changes it.",
+        ROI,
+    ),
     "M8": Rule("Bins are clipped to the map.", ROI),
     "M9": Rule("A bin with no cell yields 0.", ROI),
     "M10": Rule("The batch number is truncated toward zero and must name an image; nothing else is read.", ROI),
-    "M11": Rule("A NaN coordinate is refused; infinite and huge ones lie beyond every map.", ROI),
-    "M12": Rule("Bin edges in float32 are what several implementations compute in place of M7.", ("MaxRoiPool",)),
+    "M11": Rule("A NaN coordinate is refused; an edge beyond 2^40, and an infinite one, is 2^40, or -2^40.", ROI),
     "D1": Rule("The ROI tensor is (1, 1, R, 5) and the output size is the attribute pooled_size.", ("RoiPooling",)),
     "D2": Rule("Types are float16 and float.", ("RoiPooling",)),
     "P1": Rule("The input has rank 4 or 5.", ("MaxPooling1",)),

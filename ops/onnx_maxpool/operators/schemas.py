@@ -78,7 +78,7 @@ def operator_schema(version: OperatorVersion, definition: Operator, schema: Sche
             for name, attribute in definition.attributes_of(version).items()
         ],
     )
-    made.set_type_and_shape_inference_function(lambda context: _infer(context, version, definition, schema))
+    made.set_type_and_shape_inference_function(lambda context: _infer(context, version, definition))
     return made
 
 
@@ -90,7 +90,7 @@ def _schema_attribute(name: str, attribute: Attribute, doc: str) -> defs.OpSchem
     return defs.OpSchema.Attribute(name, helper.make_attribute(name, attribute.default), doc)
 
 
-def _infer(context: Any, version: OperatorVersion, definition: Operator, schema: Schema) -> None:
+def _infer(context: Any, version: OperatorVersion, definition: Operator) -> None:
     """Set the outputs' types. `context` is an onnx InferenceContext, which has no name in Python to be typed by.
 
     Raises InferenceError where the operator refuses what is known.
@@ -110,7 +110,7 @@ def _infer(context: Any, version: OperatorVersion, definition: Operator, schema:
             values = [_known_integers(context, i, given) for i, given in enumerate(types)]
             shapes = [_dims(given) for given in types]
             definition.check_shapes(shapes, attributes)
-            dims = schema.infer_shape(shapes, values, attributes)
+            dims = definition.infer_shape(shapes, values, attributes)
         except OperatorError as error:
             raise shape_inference.InferenceError(f"{context.get_display_name()}: {error}") from None
         index = index_type(version, attributes) if version.index_types else None

@@ -22,13 +22,14 @@ from onnx_maxpool.graph.nodes import (
     every_node,
     inside,
     names,
-    operator_nodes,
     subgraphs,
 )
+from onnx_maxpool.graph.own_functions import rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE, index_type
-from onnx_maxpool.operators.registry import newest_versions, resolve, versions_of
+from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
 from onnx_maxpool.operators.schemas import dims_of
 from onnx_maxpool.types import Array, BinEdges, type_name
 from onnx_maxpool.windows import check_bin_edges
@@ -44,40 +45,41 @@ def to_portable(
     model: Model,
     *,
     only: str | Iterable[str] | None = None,
+    bin_edges: BinEdges | None = None,
     control_flow: bool = True,
     dims: Mapping[str, int] | None = None,
     max_pool_indices: bool = False,
-    bin_edges: BinEdges = "exact",
 ) -> ModelProto:
     """The model with our operators replaced by standard ones, which any runtime has; the given model is not changed.
 
     `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, one or
     several, by default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are
-    inlined. Every other node, and the graph's inputs, outputs and weights, stay. Bins are cut exactly (M7).
+    inlined. Every other node, and the graph's inputs, outputs and weights, stay. `bin_edges` is `register`'s (M7). A
+    local function of the model with the domain and name of one of our operators, in any domain but ai.onnx, comes
+    before the operator: it stays.
 
     With `control_flow=False` no Loop, no If and no shape that depends on data is written: for compilers, and for
     runtimes that lack these. Shapes must be known then; `dims` has sizes for the symbolic dimensions of the graph's
     inputs. ROIs and output sizes that are constant in the model are computed at once. A ROI with a NaN or a bad batch
-    number gives NaN, where it else fails the run. All local functions are inlined. `bin_edges` is `load`'s setting.
-    `max_pool_indices` also replaces each MaxPool of ai.onnx that gives indices, for shapes that are known.
+    number gives NaN, where it else fails the run. All local functions are inlined. `max_pool_indices` also replaces
+    each MaxPool of ai.onnx that gives indices, for shapes that are known.
 
     Raises what `read_model` and `inline_functions` raise, and OperatorError for an unknown name, for nodes that the
     model check refuses, for shapes that an operator refuses, for an operator of which types or rank cannot be inferred,
-    and for an opset of ai.onnx older than 11. Without control flow, for one older than 13, for shapes and output sizes
-    that are not known, and for `dims` that no input declares; with it, for other bin edges than exact ones. ValueError
-    for `bin_edges` that there are not.
+    and for an opset of ai.onnx older than 11; ValueError for other `bin_edges`. Without control flow also for one older
+    than 13, for shapes and output sizes that are not known, and for `dims` that no input declares.
     """
     check_bin_edges(bin_edges)
-    if control_flow and bin_edges != "exact":
-        raise OperatorError(f'to_portable: bin_edges is "{bin_edges}", expected "exact" with control flow')
     chosen = _chosen(only)
     converted = ModelProto()
     converted.CopyFrom(read_model(model, "load"))
-    check_model(converted)
     fix_dims(converted, dims or {})
-    if not max_pool_indices and not any(found.node.op_type in chosen for found in operator_nodes(converted)):
+    survey = Survey(converted)
+    check_model(survey)
+    if not max_pool_indices and not any(found.node.op_type in chosen for found in survey.nodes):
         return converted
 
+    own_names = rename_own_functions(converted)
     inline_functions(converted, chosen)
     if converted.functions and (max_pool_indices or not control_flow):
         converted = inliner.inline_local_functions(converted, convert_version=False)
@@ -85,7 +87,7 @@ def to_portable(
     opsets = {canonical_domain(entry.domain): entry.version for entry in small.opset_import}
     if "" not in opsets:
         small.opset_import.append(helper.make_opsetid("", OPSET))
-    form = _Form(control_flow, max_pool_indices, bin_edges)
+    form = _Form(bin_edges, control_flow, max_pool_indices)
     rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, set(names(small.graph)), form)
     nodes = list(rewriter.rewritten(small.graph, {}, _constants(converted.graph), "graph"))
 
@@ -96,6 +98,7 @@ def to_portable(
     converted.opset_import.extend(
         entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
     )
+    restore_own_functions(converted, own_names)
     if not control_flow:
         declare_shapes(converted)
     return converted
@@ -143,10 +146,10 @@ def _constants(graph: GraphProto) -> dict[str, Array]:
 class _Form:
     """What is to be written."""
 
+    bin_edges: BinEdges | None
     control_flow: bool
     max_pool_indices: bool
     """Whether MaxPool with an index is replaced too."""
-    bin_edges: BinEdges
 
 
 class _Rewriter:
@@ -185,22 +188,24 @@ class _Rewriter:
     def replacement(
         self, node: NodeProto, types: Types, constants: Mapping[str, Array], place: str
     ) -> Iterable[NodeProto]:
+        """What stands for one of our operators."""
         domain = canonical_domain(node.domain)
         version = resolve(domain, node.op_type, self.opsets[domain])
         assert version is not None  # the model check has seen to it
         found = OperatorNode(node, place, self.opsets[domain], version)
+        bin_edges = version.bin_edges and (self.form.bin_edges or version.bin_edges)
         try:
             if not self.form.control_flow:
                 check_opset(self.opsets[""])
-                prefix = self.free_prefix(node.output[0])
-                return translate(node, version, types, constants, self.form.bin_edges, prefix)
-            call, element_type = _call(found, types)
-            library = functions(element_type, self.opsets[""])
+                return translate(node, version, types, constants, bin_edges, self.free_prefix(node.output[0]))
+            call, element_type = _call(found, version, types)
+            library = functions(element_type, self.opsets[""], bin_edges)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
         return inline(call, library, DOMAIN, self.free_prefix(node.output[0]))
 
     def max_pool(self, node: NodeProto, types: Types, place: str) -> Iterable[NodeProto]:
+        """What stands for a MaxPool with its index."""
         try:
             check_opset(self.opsets[""])
             return translate_max_pool(node, types, self.free_prefix(node.output[0] or node.output[1]))
@@ -218,10 +223,9 @@ class _Rewriter:
         return prefix
 
 
-def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, str]:
+def _call(found: OperatorNode, version: OperatorVersion, types: Types) -> tuple[NodeProto, str]:
     """The call of a portable function that stands for a node, and the element type that it works on."""
-    node, version = found.node, found.version
-    assert version is not None  # the model check has seen to it
+    node = found.node
     x = types.get(node.input[0])
     if x is None or not x.elem_type:
         raise OperatorError(f"{version.title}: the type of X is not known, expected one that ONNX infers")

@@ -11,6 +11,7 @@ from onnx import FunctionProto, NodeProto, TensorProto, helper, parser
 from onnx_maxpool.adapters.portable import arithmetic, roi, windows
 from onnx_maxpool.adapters.portable.expansion import inline
 from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.types import BinEdges
 
 DOMAIN = "portable"
 """Of the functions, within this package: nothing of it is left in a converted model."""
@@ -36,10 +37,10 @@ $reduce$suffix <axes> (x) => (y)
 
 
 @lru_cache(maxsize=64)
-def functions(element_type: str, opset: int) -> dict[str, FunctionProto]:
+def functions(element_type: str, opset: int, bin_edges: BinEdges | None = None) -> dict[str, FunctionProto]:
     """By name, every operator and what it calls, for an element type by ONNX's name and an opset of ai.onnx.
 
-    Raises OperatorError for an opset that is too old.
+    Without `bin_edges`, those of ROIs are not among them. Raises OperatorError for an opset that is too old.
     """
     if opset < OLDEST_OPSET:
         raise OperatorError(
@@ -47,8 +48,12 @@ def functions(element_type: str, opset: int) -> dict[str, FunctionProto]:
             "to which onnx.version_converter can raise it"
         )
     computed = COMPUTED.get(element_type, element_type)
-    values = {"F": computed, "to": _data_type(computed), "T": _data_type(element_type)}
-    texts = [Template(text).substitute(values) for text in _texts(element_type)]
+    edge = "double" if bin_edges == "double" or element_type == "double" else "float"
+    values = {"F": computed, "to": _data_type(computed), "T": _data_type(element_type), "edge": _data_type(edge)}
+    texts = _texts(element_type)
+    if bin_edges is not None:
+        texts += [*roi.TEXTS, *roi.BINS["exact" if bin_edges == "exact" else edge]]
+    texts = [Template(text).substitute(values) for text in texts]
     reduction = Template(REDUCTION_18 if opset >= 18 else REDUCTION)
     texts += [reduction.substitute(reduce=op, suffix=suffix, kept=kept) for op, suffix, kept in REDUCTIONS]
     header = f'<domain: "{DOMAIN}", opset_import: ["": {opset}, "{DOMAIN}": 1]>\n'
@@ -68,7 +73,7 @@ def _texts(element_type: str) -> list[str]:
         return [*common, *windows.WIDE_INTEGERS[element_type]]
     if element_type in NARROW:
         return [*common, *windows.NARROW_INTEGERS]
-    return [*common, *windows.FLOATS, *arithmetic.FOR_FLOATS, *roi.TEXTS]
+    return [*common, *windows.FLOATS, *arithmetic.FOR_FLOATS]
 
 
 PUBLIC_DOMAIN = "onnx_maxpool.portable"
@@ -76,13 +81,18 @@ PUBLIC_DOMAIN = "onnx_maxpool.portable"
 
 
 def whole_function(
-    call: NodeProto, attributes: Sequence[str], name: str, element_type: str, opset: int
+    call: NodeProto,
+    attributes: Sequence[str],
+    name: str,
+    element_type: str,
+    opset: int,
+    bin_edges: BinEdges | None = None,
 ) -> FunctionProto:
     """A function in `PUBLIC_DOMAIN` that does what `call` does, and needs no other function.
 
     Its inputs and outputs are the call's, and so are the `attributes`, which the call leaves open.
     """
-    library = functions(element_type, opset)
+    library = functions(element_type, opset, bin_edges)
     nodes = inline(call, library, DOMAIN, name, open_attributes=attributes)
     imports = [helper.make_opsetid("", opset)]
     return helper.make_function(

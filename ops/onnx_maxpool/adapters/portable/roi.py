@@ -72,7 +72,8 @@ RoiMax <pooled, spatial_scale> (X, rois) => (Y)
 ROI_BATCHES = """
 RoiBatches (rois, batches) => (batch)
 {
-    # M10, M11: the batch numbers (R) of ROIs (R, 5). The run fails where one is not in range or a cell is NaN.
+    # M10, M11: the batch numbers (R) of ROIs (R, 5). The run fails where one is not in range or a cell is NaN. Numbers
+    # from -1 to 0 are 0, which without images is not in range either.
     flat = Constant <value_ints = [-1]> ()
     batch_column = Constant <value_ints = [0]> ()
     edge_columns = Constant <value_ints = [1, 2, 3, 4]> ()
@@ -80,7 +81,9 @@ RoiBatches (rois, batches) => (batch)
     value = Gather <axis = 1> (rois, batch_column)
     count = Cast <to = $to> (batches)
     is_above = Less(below, value)
-    is_under = Less(value, count)
+    row_of_zero = Constant <value = $F[1] {0}> ()
+    whole_or_zero = Max(value, row_of_zero)
+    is_under = Less(whole_or_zero, count)
     is_valid = And(is_above, is_under)
     is_bad = Not(is_valid)
     edges = Gather <axis = 1> (rois, edge_columns)
@@ -95,7 +98,8 @@ RoiBatches (rois, batches) => (batch)
 ROI_EDGES = """
 RoiEdges <spatial_scale> (rois) => (first, last)
 {
-    # M5, M6, M11: the first and last cell along x and along y, each (R, 2), of ROIs (R, 5).
+    # M5, M6, M11: the first and last cell along x and along y, each (R, 2), of ROIs (R, 5); as doubles, which hold
+    # these integers and their differences, where OpenVINO's 64-bit integers have 32 bits.
     starts = Constant <value_ints = [1, 2]> ()
     ends = Constant <value_ints = [3, 4]> ()
     float_scale = Constant <value_float = @spatial_scale> ()
@@ -108,16 +112,16 @@ RoiEdges <spatial_scale> (rois) => (first, last)
     rounded_end = portable.RoundHalfAway(scaled_end)
     is_malformed = Less(rounded_end, rounded_start)
     held_end = Where(is_malformed, rounded_start, rounded_end)
-    first = Cast <to = 7> (rounded_start)
-    last = Cast <to = 7> (held_end)
+    first = Cast <to = 11> (rounded_start)
+    last = Cast <to = 11> (held_end)
 }"""
 
 ROUND_HALF_AWAY = """
 RoundHalfAway (x) => (y)
 {
     # M5, M11: Round would take halves to even, and floor(x + 0.5) would take 0.49999997 to 1.
-    low = Constant <value = $F {-1073741824}> ()
-    high = Constant <value = $F {1073741824}> ()
+    low = Constant <value = $F {-1099511627776}> ()
+    high = Constant <value = $F {1099511627776}> ()
     half = Constant <value = $F {0.5}> ()
     capped = Min(x, high)
     held = Max(capped, low)
@@ -211,13 +215,123 @@ SomeRoisMax (x, batch, first, last, y_shape) => (y)
 ROI_WINDOWS = """
 RoiWindows (first, last, count, size) => (start, end)
 {
-    # M7, M8.
-    zero = Constant <value_int = 0> ()
+    # M7, M8: the bins of ROIs from the cells `first` to the cells `last`, (R, 1); start and end (R, count).
     scalar = Constant <value = int64[0] {}> ()
     bins = Reshape(count, scalar)
-    free_start, free_end = portable.EvenWindows(first, last, bins)
-    start = portable.Clamp(free_start, zero, size)
-    end = portable.Clamp(free_end, zero, size)
+    free_start, free_end = portable.RoiBins(first, last, bins)
+    nothing = Constant <value = double {0}> ()
+    limit = Cast <to = 11> (size)
+    capped_start = Min(free_start, limit)
+    capped_end = Min(free_end, limit)
+    held_start = Max(capped_start, nothing)
+    held_end = Max(capped_end, nothing)
+    start = Cast <to = 7> (held_start)
+    end = Cast <to = 7> (held_end)
+}"""
+
+ROUNDED_BINS = """
+RoiBins (first, last, count) => (start, end)
+{
+    # M7's `onnx` and `double`: the quotient and the products are each rounded in one float type.
+    zero = Constant <value_int = 0> ()
+    one = Constant <value_int = 1> ()
+    unit = Constant <value = double {1}> ()
+    span = Sub(last, first)
+    extent = Add(span, unit)
+    size = Cast <to = $edge> (extent)
+    parts = Cast <to = $edge> (count)
+    bin = portable.Quotient(size, parts)
+    i = Range(zero, count, one)
+    next = Add(i, one)
+    at = Cast <to = $edge> (i)
+    until = Cast <to = $edge> (next)
+    low = Mul(at, bin)
+    high = Mul(until, bin)
+    floor = Floor(low)
+    ceiling = Ceil(high)
+    before = Cast <to = 11> (floor)
+    through = Cast <to = 11> (ceiling)
+    start = Add(first, before)
+    end = Add(first, through)
+}"""
+
+QUOTIENT = """
+Quotient (a, n) => (quotient) { quotient = Div(a, n) }"""
+
+FLOAT_QUOTIENT = """
+Quotient (a, n) => (quotient)
+{
+    # a / n, rounded once: OpenVINO multiplies by 1 / n in place of it, which rounds twice. So what is left over is
+    # divided too. It is exact, as `near` comes apart into halves of 12 bits, whose products with n are floats; and no
+    # quotient is so close to the middle of two floats that dividing it in two steps would matter. For n below 2^11.
+    near = Div(a, n)
+    splitter = Constant <value = float {4097}> ()
+    spread = Mul(near, splitter)
+    excess = Sub(spread, near)
+    high = Sub(spread, excess)
+    low = Sub(near, high)
+    high_product = Mul(high, n)
+    low_product = Mul(low, n)
+    rest = Sub(a, high_product)
+    remainder = Sub(rest, low_product)
+    correction = Div(remainder, n)
+    corrected = Add(near, correction)
+    limit = Constant <value = float {2048}> ()
+    is_small = Less(n, limit)
+    quotient = Where(is_small, corrected, near)
+}"""
+
+EXACT_BINS = """
+RoiBins (first, last, count) => (start, end)
+{
+    # M7's `exact`. With L = quotient * count + remainder no number here is beyond 2^53, as long as count is below 2^26.
+    zero = Constant <value_int = 0> ()
+    one = Constant <value_int = 1> ()
+    unit = Constant <value = double {1}> ()
+    span = Sub(last, first)
+    extent = Add(span, unit)
+    parts = Cast <to = 11> (count)
+    quotient = portable.WholeQuotient(extent, parts)
+    product = Mul(quotient, parts)
+    remainder = Sub(extent, product)
+    i = Range(zero, count, one)
+    at = Cast <to = 11> (i)
+    before = portable.CellsBefore(at, quotient, remainder, parts)
+    start = Add(first, before)
+    # ceil((i+1)*L / n) = L - floor((n-1-i)*L / n)
+    largest = Sub(parts, unit)
+    mirrored = Sub(largest, at)
+    behind = portable.CellsBefore(mirrored, quotient, remainder, parts)
+    past = Add(last, unit)
+    end = Sub(past, behind)
+}"""
+
+CELLS_BEFORE = """
+CellsBefore (i, quotient, remainder, count) => (cells)
+{
+    # floor(i * (quotient*count + remainder) / count)
+    whole = Mul(i, quotient)
+    parts = Mul(i, remainder)
+    part = portable.WholeQuotient(parts, count)
+    cells = Add(whole, part)
+}"""
+
+WHOLE_QUOTIENT = """
+WholeQuotient (a, n) => (quotient)
+{
+    # floor(a / n) of doubles that are integers, a >= 0 and n > 0. The rounded quotient is off by one at most.
+    nothing = Constant <value = double {0}> ()
+    ratio = Div(a, n)
+    near = Floor(ratio)
+    product = Mul(near, n)
+    rest = Sub(a, product)
+    is_above = Less(rest, nothing)
+    is_right = Less(rest, n)
+    is_below = Not(is_right)
+    down = Cast <to = 11> (is_above)
+    up = Cast <to = 11> (is_below)
+    raised = Add(near, up)
+    quotient = Sub(raised, down)
 }"""
 
 ROI_CELLS = """
@@ -246,3 +360,9 @@ TEXTS = [
     *(MAX_ROI_POOL, ROI_POOLING, ROI_MAX, ROI_BATCHES, ROI_EDGES),
     *(ROUND_HALF_AWAY, SOME_ROIS_MAX, ROI_WINDOWS, ROI_CELLS),
 ]
+BINS = {
+    "float": [ROUNDED_BINS, FLOAT_QUOTIENT],
+    "double": [ROUNDED_BINS, QUOTIENT],
+    "exact": [EXACT_BINS, CELLS_BEFORE, WHOLE_QUOTIENT],
+}
+"""What cuts ROIs into bins (M7), by the type that edges are rounded in, or exactly."""

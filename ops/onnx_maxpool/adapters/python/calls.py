@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import sys
 import threading
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
 
-from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.adapters.python.interrupts import note
+from onnx_maxpool.errors import OperatorError, shape
 from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.definition import Operator
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, versions_of
-from onnx_maxpool.types import Array, Attributes, PythonFunction, element_type
+from onnx_maxpool.types import Array, Attributes, BinEdges, PythonFunction, element_type
 
 DOMAIN = "onnx_maxpool.python"
 """The domain of the Python operators.
@@ -43,7 +46,8 @@ class Call:
     types: Sequence[str]
     """The inputs' element types."""
     attributes: Attributes
-    bin_edges: str
+    bin_edges: BinEdges | None
+    """None where the operator has no bins."""
     function: int | None = None
     """The key of the function that stands in for the reference; of this process."""
 
@@ -120,11 +124,22 @@ def _answer(index_type: np.dtype[Any] | None, *inputs: Array, call: str) -> tupl
     try:
         outputs, message = evaluate(Call(**json.loads(call)), index_type, inputs), ""
     except BaseException as error:  # KeyboardInterrupt too must not pass
+        if not isinstance(error, Exception):
+            note(error)
         outputs = tuple(np.empty(0, dtype) for dtype in (inputs[0].dtype, index_type) if dtype is not None)
-        refused = isinstance(error, OperatorError | MemoryError) and str(error)
-        message = refused or f"onnx_maxpool: a Python function failed\n{traceback.format_exc()}"
+        is_complete = isinstance(error, OperatorError | MemoryError | _FunctionError)
+        message = (is_complete and str(error)) or _failure()
     said = np.frombuffer(message.encode(errors="backslashreplace"), np.uint8)
     return tuple(map(_Exact, (*outputs, said)))
+
+
+class _FunctionError(Exception):
+    """A user's function ran out of memory. The message is the run's: the reference has no traceback there."""
+
+
+def _failure() -> str:
+    """What is said of the exception that is being handled."""
+    return f"onnx_maxpool: a Python function failed\n{traceback.format_exc()}"
 
 
 def evaluate(call: Call, index_type: np.dtype[Any] | None, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -137,8 +152,8 @@ def evaluate(call: Call, index_type: np.dtype[Any] | None, inputs: Sequence[Arra
     arrays = [x.astype(_dtype(name), copy=False) for x, name in zip(inputs, call.types, strict=True)]
     index_types = [] if index_type is None else [index_type]
     if call.function is not None:
-        names = dict(zip(definition.outputs, [arrays[0].dtype, *index_types], strict=False))
-        evaluate_it = functools.partial(_checked, call.operator, functions[call.function], names)
+        dtypes = [arrays[0].dtype, *index_types]
+        evaluate_it = functools.partial(_checked, call.operator, definition, functions[call.function], dtypes)
         definition = replace(definition, evaluate=evaluate_it)
     outputs = definition.run(
         call.version, *arrays, with_index=index_type is not None, bin_edges=call.bin_edges, **call.attributes
@@ -148,25 +163,46 @@ def evaluate(call: Call, index_type: np.dtype[Any] | None, inputs: Sequence[Arra
 
 
 def _checked(
-    operator_name: str,
+    name: str,
+    definition: Operator,
     function: PythonFunction,
-    expected: Mapping[str, np.dtype[Any]],
+    dtypes: Sequence[np.dtype[Any]],
     *inputs: Array,
     **attributes: Any,
 ) -> tuple[Array, ...]:
-    """What a user's function gives, if these are the operator's outputs: arrays of the `expected` types."""
-    outputs: Any = function(*inputs, **attributes)
+    """What a user's function gives, if these are the operator's outputs: arrays of these types, of the right shape.
+
+    Inputs of shapes that the operator rejects do not get as far as the function.
+    """
+    shapes = [x.shape for x in inputs]
+    definition.check_shapes(shapes, attributes)
+    values = [tuple(map(int, x)) if x.ndim == 1 and x.dtype.kind == "i" else None for x in inputs]
+    dims = definition.infer_shape(shapes, values, attributes)
+    try:
+        outputs: Any = function(*inputs, **attributes)
+    except MemoryError:
+        raise _FunctionError(_failure()) from None
     given = outputs if isinstance(outputs, tuple) else (outputs,)
-    said = f"{operator_name}: the Python function gave"
-    if len(given) != len(expected) or not all(isinstance(y, np.ndarray) for y in given):
+    said = f"{name}: the Python function gave"
+    if len(given) != len(dtypes) or not all(isinstance(y, np.ndarray) for y in given):
         kinds = ", ".join(type(y).__name__ for y in given)
-        wanted = f"{len(expected)} NumPy array{'s' * (len(expected) > 1)}"
+        wanted = f"{len(dtypes)} NumPy array{'s' * (len(dtypes) > 1)}"
         raise OperatorError(f"{said} {kinds}, expected {wanted}")
-    for (name, dtype), y in zip(expected.items(), given, strict=True):
+    for output, dtype, y in zip(definition.outputs, dtypes, given, strict=False):
         if y.dtype != dtype:
-            wanted = element_type(np.empty(0, dtype))
-            raise OperatorError(f"{said} {name} as {element_type(y)}, expected {wanted}")
+            raise OperatorError(f"{said} {output} as {_kind(y)}, expected {element_type(np.empty(0, dtype))}")
+        if y.shape != dims:
+            raise OperatorError(f"{said} {output} of shape {shape(y.shape)}, expected {shape(dims or ())}")
     return given
+
+
+def _kind(y: Array) -> str:
+    """What an array's elements are, of whatever type."""
+    if y.dtype.kind == "O":
+        return "object"
+    if y.dtype.isnative:
+        return element_type(y)
+    return f"{'big' if sys.byteorder == 'little' else 'little'}-endian {element_type(y)}"
 
 
 def _dtype(name: str) -> np.dtype[Any]:

@@ -18,6 +18,7 @@ from onnx_maxpool.graph.check import check_node, node_attributes
 from onnx_maxpool.graph.inference import infer, outline, tensor_types
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, names, operator_nodes, replace_operator_nodes
+from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import newest_versions
@@ -31,7 +32,7 @@ REGISTERED_ENTRY = "onnx_maxpool.python_registered"
 """The session config entry that notes that `register_python_ops` was here."""
 
 
-def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEdges = "exact") -> None:
+def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEdges | None = None) -> None:
     """Make sessions with these options run models of `to_python_ops`, and our operators in the native library too.
 
     Registers onnxruntime-extensions' library, which one SessionOptions takes only once: do not register it besides.
@@ -47,12 +48,15 @@ def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEd
     session_options.add_session_config_entry(REGISTERED_ENTRY, "yes")
 
 
-def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges = "exact") -> onnx.ModelProto:
+def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges | None = None) -> onnx.ModelProto:
     """A copy of `model` in which the NumPy reference takes the place of our operators, in subgraphs too.
 
     The graph's inputs and outputs are the same. Local functions that contain our operators are inlined: only at
-    their calls are the attributes and types known. Sessions of the copy need
-    `register_python_ops`. Raises OperatorError that names the node where a version refuses its types or attributes.
+    their calls are the attributes and types known. A local function with the domain and name of one of our operators,
+    in any domain but ai.onnx, comes before the operator and gets another name, as in a session it would come behind.
+
+    Sessions of the copy need `register_python_ops`; unlike `load`'s, they raise a KeyboardInterrupt in an operator as
+    InvalidArgument. Raises OperatorError that names the node where a version rejects its types or attributes.
 
     Raises it too for an input whose type ONNX's inference does not find: declare it in the graph's `value_info`.
     """
@@ -60,43 +64,43 @@ def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges = "exact") -> o
 
 
 def with_python_ops(
-    model: onnx.ModelProto, functions: Mapping[str, int | None], bin_edges: BinEdges
+    model: onnx.ModelProto, functions: Mapping[str, int | None], bin_edges: BinEdges | None
 ) -> onnx.ModelProto:
     """`to_python_ops` for the operators in `functions`, by the function of that key, or by the reference for None."""
     check_bin_edges(bin_edges)
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
+    rename_own_functions(copy)
     if not any(found.node.op_type in functions for found in operator_nodes(copy)):
         return copy
     inline_functions(copy, functions)
-    rewriter = _Rewriter(functions, bin_edges, dict(tensor_types(infer(outline(copy)).graph)), set(names(copy.graph)))
+    rewriter = Rewriter(copy, functions, bin_edges)
     replace_operator_nodes(copy, rewriter.replacement)
-    for domain in (DOMAIN, RESULT_DOMAIN):
-        copy.opset_import.append(helper.make_opsetid(domain, 1))
-    if not any(entry.domain in ("", "ai.onnx") for entry in copy.opset_import):
-        copy.opset_import.append(helper.make_opsetid("", CAST_OPSET))
+    import_domains(copy, DOMAIN)
     return copy
+
+
+def import_domains(model: onnx.ModelProto, domain: str) -> None:
+    """What the replacements are of: `domain`, that of the results, and ai.onnx for casts."""
+    for name in (domain, RESULT_DOMAIN):
+        model.opset_import.append(helper.make_opsetid(name, 1))
+    if not any(entry.domain in ("", "ai.onnx") for entry in model.opset_import):
+        model.opset_import.append(helper.make_opsetid("", CAST_OPSET))
 
 
 CAST_OPSET = 13
 """The first with a Cast for bfloat16."""
 
 
-class _Rewriter:
+class Rewriter:
     """Makes the nodes that take one node's place."""
 
-    def __init__(
-        self,
-        functions: Mapping[str, int | None],
-        bin_edges: BinEdges,
-        tensors: Mapping[str, onnx.TypeProto.Tensor],
-        taken: set[str],
-    ) -> None:
+    def __init__(self, model: onnx.ModelProto, functions: Mapping[str, int | None], bin_edges: BinEdges | None) -> None:
         self.functions = functions
         self.bin_edges = bin_edges
-        self.tensors = tensors
-        self.types = {name: type_name(tensor.elem_type) for name, tensor in tensors.items()}
-        self.taken = taken
+        self.tensors = dict(tensor_types(infer(outline(model)).graph))
+        self.types = {name: type_name(tensor.elem_type) for name, tensor in self.tensors.items()}
+        self.taken = set(names(model.graph))
 
     def replacement(self, found: OperatorNode) -> list[onnx.NodeProto]:
         """Casts of inputs, the Python operator, and for each output `PythonResult` and a cast."""
@@ -107,9 +111,7 @@ class _Rewriter:
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
         node = found.node
-        index = None
-        if len(node.output) > 1 and node.output[1]:
-            index = index_type(call.version, operator(call.operator).complete(call.version, call.attributes))
+        index = wanted_index(node, call)
         nodes: list[onnx.NodeProto] = []
         inputs = [self.carried(nodes, value, kind) for value, kind in zip(node.input, call.types, strict=True)]
         raw = [self.fresh(f"{node.output[0]}_python") for _ in range(2 if index else 1)]
@@ -146,7 +148,7 @@ class _Rewriter:
             since_version=version.since_version,
             types=[self.types[value] for value in node.input],
             attributes=node_attributes(node, version),
-            bin_edges=self.bin_edges,
+            bin_edges=version.bin_edges and (self.bin_edges or version.bin_edges),
             function=self.functions[version.name],
         )
 
@@ -189,6 +191,13 @@ class _Rewriter:
     def node_name(self, original: str, suffix: str) -> str:
         """A name for another node; ONNX Runtime wants them to differ, but for nodes without a name."""
         return self.fresh(f"{original}_{suffix}") if original else ""
+
+
+def wanted_index(node: onnx.NodeProto, call: Call) -> str | None:
+    """The element type of the node's index; None where it has none."""
+    if len(node.output) < 2 or not node.output[1]:
+        return None
+    return index_type(call.version, operator(call.operator).complete(call.version, call.attributes))
 
 
 def _cast(value: str, result: str, kind: str) -> onnx.NodeProto:

@@ -8,6 +8,7 @@ from onnx_maxpool.adapters.portable import to_portable
 from onnx_maxpool.conformance.backends.adapter import Run
 from onnx_maxpool.conformance.backends.onnxruntime import OnnxRuntime
 from onnx_maxpool.graph.check import check_model
+from onnx_maxpool.graph.survey import Survey
 
 
 class Portable(OnnxRuntime):
@@ -16,5 +17,5 @@ class Portable(OnnxRuntime):
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
         """A session; also raises OperatorError."""
-        check_model(model)
+        check_model(Survey(model))
         return super().load(to_portable(model))

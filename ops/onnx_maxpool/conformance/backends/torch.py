@@ -13,6 +13,7 @@ import torch.nn.functional as functions
 from onnx_maxpool.conformance.backends.adapter import Adapter, OneNode, Run
 from onnx_maxpool.conformance.run.attempt import UnsupportedError
 from onnx_maxpool.graph.check import check_model
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.types import Array
 
 ADAPTIVE = {1: functions.adaptive_max_pool1d, 2: functions.adaptive_max_pool2d, 3: functions.adaptive_max_pool3d}
@@ -25,7 +26,7 @@ class Torch(Adapter):
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
         """A call of the function, once the node is what its version allows: functions know of no versions."""
-        check_model(model)
+        check_model(Survey(model))
         node = OneNode.of(model)
         if node.operator == "AdaptiveMaxPool":
             return lambda inputs: adaptive(node, inputs[0], inputs[1])

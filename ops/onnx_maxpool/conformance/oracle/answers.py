@@ -1,14 +1,19 @@
 """The ways in which backends answer: for each open question, and each fault seen or feared, the named answers.
 
-The first way of each question is the rule's. A *way* is a choice for some of the questions: `{"rounding": "half to
-even"}`. `maximum` computes in every way; cases name the ways among which a backend's answer is looked up.
+The first way of each question is the rule's; where that depends on the operator, `ways_of` knows. A *way* is a choice
+for some of the questions: `{"rounding": "half to even"}`. `maximum` computes in every way; cases name the ways among
+which a backend's answer is looked up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from onnx_maxpool.operators.registry import newest_versions
+
 Way = Mapping[str, str]
+
+BIN_EDGES = {version.name: version.bin_edges for version in newest_versions()}
 
 REFUSED = "refused"
 """The way of a backend that raises an error rather than answer."""
@@ -22,7 +27,10 @@ WAYS: dict[str, tuple[str, ...]] = {
     "scale": ("scale applied", "scale ignored"),
     "corners": ("corners inclusive", "end corner exclusive"),
     "malformed": ("malformed ROI is one cell", "malformed ROI is empty", "malformed ROI is turned round", REFUSED),
-    "edges": ("exact integers", "float32 edges", "double edges", "accumulated float32 edges"),
+    "edges": (
+        *("edges in the type's precision", "exact integers", "float32 edges", "double edges"),
+        "accumulated float32 edges",
+    ),
     "start": ("start rounded down", "start rounded up", "start rounded to nearest"),
     "end": ("end rounded up", "end rounded down", "one cell too far"),
     "clipping": ("bins clipped to the map", "ROIs clipped to the map before they are cut", "clipped one cell short"),
@@ -50,9 +58,13 @@ WAYS: dict[str, tuple[str, ...]] = {
     "zeros": ("+0 equals -0", "+0 above -0"),
     "numbering": ("numbered as the rule says", "numbered per channel", "numbered in the whole input", "column-major"),
 }
-"""The questions, and the ways to answer each; the first is the rule's."""
+"""The questions, and the ways to answer each."""
+
+EXACT_EDGES = WAYS["edges"][1:]
+"""Where the rule is exact integers. A type's precision is then the same as one of the others."""
 
 
-def rule_way(question: str) -> str:
-    """The rule's own answer to a question."""
-    return WAYS[question][0]
+def ways_of(question: str, operator: str) -> tuple[str, ...]:
+    """The ways to answer a question about an operator; the first is the rule's (M7)."""
+    is_exact = question == "edges" and BIN_EDGES[operator] != "onnx"
+    return EXACT_EDGES if is_exact else WAYS[question]

@@ -30,7 +30,7 @@ def evaluate(
 def _evaluate(
     operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way, outputs: int
 ) -> tuple[Array, ...]:
-    chosen = Chosen(way)
+    chosen = Chosen(way, operator)
     x = inputs[0]
     parts = plan(operator, inputs, attributes, way)
     cells = numbers(x, chosen)

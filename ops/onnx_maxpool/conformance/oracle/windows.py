@@ -12,10 +12,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS, Way
+from onnx_maxpool.conformance.oracle.answers import REFUSED, Way, ways_of
 from onnx_maxpool.types import Array, Attributes
 
-FAR = 2**30
+FAR = 2**40
+MOST_INT32 = 2**31
 LEAST_INT32 = -(2**31)
 
 
@@ -40,12 +41,13 @@ class Window:
 class Chosen:
     """A way, completed: `chosen("rounding")` is its answer to a question."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: Way, operator: str) -> None:
         self.way = way
+        self.operator = operator
 
     def __call__(self, question: str) -> str:
         """The answer."""
-        return self.way.get(question, WAYS[question][0])
+        return self.way.get(question, ways_of(question, self.operator)[0])
 
 
 def roi_plan(x: Array, rois: Array, pooled: Sequence[int], scale: float, chosen: Chosen) -> Iterator[list[Window]]:
@@ -58,7 +60,10 @@ def roi_plan(x: Array, rois: Array, pooled: Sequence[int], scale: float, chosen:
         x1, y1, x2, y2 = (roi_edge(value, rois.dtype, scale, chosen) for value in row[1:])
         if chosen("order") == "y before x":
             x1, y1, x2, y2 = y1, x1, y2, x2
-        axes = bins(y1, y2, pooled[0], height, chosen), bins(x1, x2, pooled[1], width, chosen)
+        axes = (
+            bins(y1, y2, pooled[0], height, rois.dtype, chosen),
+            bins(x1, x2, pooled[1], width, rois.dtype, chosen),
+        )
         yield [Window(at, image, ranges) for at, ranges in product_of(axes)]
 
 
@@ -96,19 +101,14 @@ def roi_edge(value: Any, dtype: np.dtype[Any], scale: float, chosen: Chosen) -> 
     factor = 1.0 if chosen("scale") == "scale ignored" else scale
     with np.errstate(over="ignore"):
         product = kind(number) * kind(np.float32(factor))
+    if abs(float(product)) >= MOST_INT32:
+        if chosen("saturation") == REFUSED:
+            raise RefusedError("coordinate")
+        if chosen("saturation") == "far coordinates wrap around 32 bits":
+            return LEAST_INT32  # what x86 makes of a float beyond an int32
     if abs(float(product)) >= FAR:
-        return far_edge(float(product), chosen)
+        return FAR if product > 0 else -FAR
     return rounded(product, chosen("rounding"))
-
-
-def far_edge(product: float, chosen: Chosen) -> int:
-    """M11 for what lies beyond ±2^30. Raises RefusedError."""
-    way = chosen("saturation")
-    if way == REFUSED:
-        raise RefusedError("coordinate")
-    if way == "far coordinates wrap around 32 bits" and abs(product) >= 2**31:
-        return LEAST_INT32  # what x86 makes of a float beyond an int32
-    return FAR if product > 0 else -FAR
 
 
 def rounded(product: Any, rounding: str) -> int:
@@ -126,7 +126,7 @@ def rounded(product: Any, rounding: str) -> int:
     }[rounding]()
 
 
-def bins(first: int, last: int, count: int, size: int, chosen: Chosen) -> list[range]:
+def bins(first: int, last: int, count: int, size: int, dtype: np.dtype[Any], chosen: Chosen) -> list[range]:
     """M6 to M8: the bins along one axis, clipped to the map."""
     if last < first:
         if chosen("malformed") == REFUSED:
@@ -142,10 +142,11 @@ def bins(first: int, last: int, count: int, size: int, chosen: Chosen) -> list[r
         return [range(0)] * count
     extent = max(extent, 1)
     limit = size - (chosen("clipping") == "clipped one cell short")
-    return [range(max(first + start, 0), min(first + end, limit)) for start, end in even_cuts(extent, count, chosen)]
+    cuts = even_cuts(extent, count, dtype, chosen)
+    return [range(max(first + start, 0), min(first + end, limit)) for start, end in cuts]
 
 
-def even_cuts(extent: int, count: int, chosen: Chosen) -> list[tuple[int, int]]:
+def even_cuts(extent: int, count: int, dtype: np.dtype[Any], chosen: Chosen) -> list[tuple[int, int]]:
     """M7 and A2: where the windows that share out `extent` cells start and end."""
     edges: list[tuple[Any, Any]]
     way = chosen("edges")
@@ -157,7 +158,8 @@ def even_cuts(extent: int, count: int, chosen: Chosen) -> list[tuple[int, int]]:
             edges.append((at, at + np.float32(extent) / np.float32(count)))
             at = edges[-1][1]
     else:
-        kind: Any = np.float32 if way == "float32 edges" else np.float64
+        in_double = way == "double edges" or (way == "edges in the type's precision" and dtype == np.float64)
+        kind: Any = np.float64 if in_double else np.float32
         edges = [
             (kind(p) * (kind(extent) / kind(count)), kind(p + 1) * (kind(extent) / kind(count))) for p in range(count)
         ]
@@ -179,7 +181,7 @@ def plan(operator: str, inputs: Sequence[Array], attributes: Attributes, way: Wa
 
     Raises RefusedError.
     """
-    chosen = Chosen(way or {})
+    chosen = Chosen(way or {}, operator)
     x = inputs[0]
     if operator in ("MaxRoiPool", "RoiPooling"):
         pooled = attributes["pooled_shape" if operator == "MaxRoiPool" else "pooled_size"]
@@ -190,7 +192,7 @@ def plan(operator: str, inputs: Sequence[Array], attributes: Attributes, way: Wa
     if 0 in x.shape[2:] and chosen("no cells") == REFUSED:
         raise RefusedError("cells")
     axes = [
-        [range(start, min(end, size)) for start, end in even_cuts(size, int(count), chosen)]
+        [range(start, min(end, size)) for start, end in even_cuts(size, int(count), x.dtype, chosen)]
         for size, count in zip(x.shape[2:], inputs[1], strict=True)
     ]
     return [[Window(at, None, ranges) for at, ranges in product_of(axes)]]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.oracle.answers import WAYS
+from onnx_maxpool.conformance.oracle.answers import WAYS, ways_of
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.operators.rules import RULES
@@ -114,13 +114,14 @@ def fingerprint(run: BackendRun, operator: str) -> list[Trait]:
     traits = []
     results = [r for r in of_operator(run, operator) if not r.case.required and r.outcome is Outcome.PASS]
     for question in WAYS:
+        ways_to_answer = ways_of(question, operator)
         # A case that turns on a second question too says nothing about the first where the second explains the answer.
         first = [result for result in results if result.case.asks[:1] == (question,)]
-        asked = [result for result in first if result.ours or set(result.ways) & set(WAYS[question])]
+        asked = [result for result in first if result.ours or set(result.ways) & set(ways_to_answer)]
         if not asked:
             continue
-        ways = [set(result.ways) & set(WAYS[question]) for result in asked]
-        common = tuple(way for way in WAYS[question] if all(consistent(way, result) for result in asked))
+        ways = [set(result.ways) & set(ways_to_answer) for result in asked]
+        common = tuple(way for way in ways_to_answer if all(consistent(way, result) for result in asked))
         answers = common or ("mixed", *sorted(set().union(*ways)))
         telling = [result.case for result in asked if not result.ours] or [result.case for result in asked]
         traits.append(Trait(question, answers, min(telling, key=lambda case: case.cells)))

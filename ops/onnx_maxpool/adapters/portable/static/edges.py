@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from onnx_maxpool.adapters.portable.static.tensors import Graph, Tensor
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.types import Array
+from onnx_maxpool.types import Array, BinEdges
 from onnx_maxpool.windows import SATURATION
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 EXACT_BITS = 22
 """Of the largest number that exact edges are computed with in float32: a half can be added to it."""
+
+
+MOST_BINS = 2 ** (EXACT_BITS // 2) - 1
+"""Along an axis, where edges are computed in float32: a number of bins times half of a float's digits is exact."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +40,19 @@ class Bins:
 
 
 def roi_bins(
-    graph: Graph, rois: Tensor, batches: int, pooled: tuple[int, int], scale: float, sizes: tuple[int, int], mode: str
+    graph: Graph,
+    rois: Tensor,
+    batches: int,
+    pooled: tuple[int, int],
+    scale: float,
+    sizes: tuple[int, int],
+    bin_edges: BinEdges,
 ) -> Bins:
-    """The bins of `rois` (R, 5) on maps of `sizes` (height, width), cut in the way that `mode` names.
+    """The bins of `rois` (R, 5) on maps of `sizes` (height, width), with the edges that `bin_edges` names.
 
-    Raises OperatorError for maps on which float32 cannot tell where exact edges are.
+    Raises OperatorError for more bins, and for exact edges on larger maps, than float32 can tell where they are.
     """
+    _check_sizes(rois.dtype, pooled, sizes, bin_edges)
     rois = graph.cast(rois, DOUBLE if rois.dtype == DOUBLE else FLOAT)
     is_bad = _is_bad(graph, rois, batches)
     # A ROI of one cell in its place; so no NaN comes further.
@@ -52,11 +64,11 @@ def roi_bins(
     columns = _Columns(pooled, rois.dtype)
     first = graph.gather(edges, columns.of_axis((1, 0)), axis=1)
     last = graph.elementwise("Max", graph.gather(edges, columns.of_axis((3, 2)), axis=1), first)  # M6
-    if mode == "double":
+    if bin_edges == "double":
         first, last = graph.cast(first, DOUBLE), graph.cast(last, DOUBLE)
         columns = _Columns(pooled, DOUBLE)
-    cut = _exact_edges if mode == "exact" else _rounded_edges
-    free = cut(graph, first, last, columns, sizes)
+    cut = _exact_edges if bin_edges == "exact" else _rounded_edges
+    free = cut(graph, first, last, columns)
     size = np.array(columns.of_axis(sizes), free.dtype)[None]
     clipped = graph.elementwise("Max", graph.elementwise("Min", free, size), np.zeros(1, free.dtype))  # M8
     numbers = graph.cast(clipped, np.dtype(np.int64))
@@ -65,6 +77,21 @@ def roi_bins(
         parts.append(graph.slice(numbers, 1, place, place + count))
         place += count
     return Bins(graph.cast(batch, np.dtype(np.int64)), is_bad, (parts[0], parts[2]), (parts[1], parts[3]))
+
+
+def _check_sizes(dtype: np.dtype[Any], pooled: tuple[int, int], sizes: tuple[int, int], bin_edges: BinEdges) -> None:
+    if dtype == DOUBLE or bin_edges == "double":
+        return
+    for size, count in zip(sizes, pooled, strict=True):
+        if count > MOST_BINS:
+            raise OperatorError(
+                f"to_portable: {count} bins along an axis, expected at most {MOST_BINS}, as edges are computed in float32"
+            )
+        if bin_edges == "exact" and size * count > 2 ** (EXACT_BITS - 1):
+            raise OperatorError(
+                f"to_portable: {count} bins along {size} cells, expected a product of at most {2 ** (EXACT_BITS - 1)}, "
+                "as exact edges are computed in float32"
+            )
 
 
 class _Columns:
@@ -115,7 +142,7 @@ def _rounded(graph: Graph, coordinates: Tensor, scale: float) -> Tensor:
     return graph.elementwise("Mul", graph.elementwise("Add", whole, up), graph.elementwise("Sign", held))
 
 
-def _rounded_edges(graph: Graph, first: Tensor, last: Tensor, columns: _Columns, sizes: tuple[int, int]) -> Tensor:
+def _rounded_edges(graph: Graph, first: Tensor, last: Tensor, columns: _Columns) -> Tensor:
     """M7's `onnx` and `double`: quotient and product rounded in the tensors' type.
 
     The sum with the ROI's first edge is right wherever it matters: both are exact, and where the sum lies on the map it
@@ -162,7 +189,7 @@ def _quotient(graph: Graph, extent: Tensor, count: Array) -> Tensor:
     return graph.elementwise("Add", guess, graph.elementwise("Mul", rest, reciprocal))
 
 
-def _exact_edges(graph: Graph, first: Tensor, last: Tensor, columns: _Columns, sizes: tuple[int, int]) -> Tensor:
+def _exact_edges(graph: Graph, first: Tensor, last: Tensor, columns: _Columns) -> Tensor:
     """M7's `exact`: floor(((P - p) * first + p * (last + 1)) / P) for starts; for ends with p + 1, and P - 1 added.
 
     In double the numerator is exact. In float32 the edges are taken apart into digits to the base B, from 0 to B - 1
@@ -177,12 +204,6 @@ def _exact_edges(graph: Graph, first: Tensor, last: Tensor, columns: _Columns, s
     most_bins = max(columns.pooled)
     digit_bits = EXACT_BITS - most_bins.bit_length()
     is_float = first.dtype == FLOAT
-    for size, count in zip(sizes, columns.pooled, strict=True):
-        if is_float and (size * count > 2 ** (EXACT_BITS - 1) or digit_bits < EXACT_BITS // 2):
-            raise OperatorError(
-                f"to_portable: {count} bins along {size} cells, expected at most 2047 bins, and a product of at most "
-                f"{2 ** (EXACT_BITS - 1)}, as exact edges are computed in float32"
-            )
     behind = columns.count - columns.bin
     half = (columns.bin + columns.is_end * (columns.count - 1)).astype(first.dtype) + np.array(0.5, first.dtype)
     firsts, lasts = [first], [last]

@@ -17,8 +17,9 @@ from onnx_maxpool.adapters.portable.static.tensors import Graph, Tensor, Value
 from onnx_maxpool.errors import OperatorError, shape
 from onnx_maxpool.operators import adaptive_max_pool, max_pooling1
 from onnx_maxpool.operators.definition import Operator
+from onnx_maxpool.operators.registry import OperatorVersion
 from onnx_maxpool.operators.roi import check_rois
-from onnx_maxpool.types import Array, Integers
+from onnx_maxpool.types import Array, BinEdges, Integers
 from onnx_maxpool.windows import adaptive_windows, sliding_windows
 
 INT64 = np.dtype(np.int64)
@@ -44,7 +45,8 @@ class Call:
     """Complete and checked."""
     index_type: np.dtype[Any] | None
     """None where no index is wanted."""
-    bin_edges: str
+    bin_edges: BinEdges | None = None
+    """None for operators without bins."""
 
     @property
     def x(self) -> Value:
@@ -61,9 +63,9 @@ Outputs = list[Tensor]
 Translation = Callable[[Graph, Call], Outputs]
 
 
-def translation(definition: Operator) -> Translation:
+def translation(definition: Operator, version: OperatorVersion) -> Translation:
     """What writes an operator out, chosen by what it pools: bins of ROIs, parts of a given number, sliding windows."""
-    if definition.cuts_bins:
+    if version.bin_edges:
         return roi_pooling
     return adaptive if "output_size" in definition.inputs else sliding
 
@@ -73,6 +75,7 @@ def roi_pooling(graph: Graph, call: Call) -> Outputs:
     x, given = call.inputs
     height, width = next(value for name, value in call.attributes.items() if name != "spatial_scale")
     count = given.shape[-2]
+    assert call.bin_edges is not None
     rois: Tensor = given
     constant = call.constants[1]
     if constant is not None:

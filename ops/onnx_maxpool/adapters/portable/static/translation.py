@@ -18,7 +18,7 @@ from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE, index_type
 from onnx_maxpool.operators.registry import OperatorVersion
 from onnx_maxpool.operators.schemas import dims_of
-from onnx_maxpool.types import Array, Dims
+from onnx_maxpool.types import Array, BinEdges, Dims
 
 OLDEST_OPSET = 13
 """Of ai.onnx: it brought the axes of ReduceSum as an input, which newer ones have too."""
@@ -49,7 +49,7 @@ def translate(
     version: OperatorVersion,
     types: Types,
     constants: Mapping[str, Array],
-    bin_edges: str,
+    bin_edges: BinEdges | None,
     prefix: str,
 ) -> list[NodeProto]:
     """One of our operators. Raises OperatorError for shapes that are refused or not known."""
@@ -67,14 +67,14 @@ def translate(
         index,
         bin_edges,
     )
-    return _written(node, call, translation(definition), prefix)
+    return _written(node, call, translation(definition, version), prefix)
 
 
 def translate_max_pool(node: NodeProto, types: Types, prefix: str) -> list[NodeProto]:
     """ai.onnx's MaxPool with its index."""
     attributes = {attribute.name: _plain(helper.get_attribute_value(attribute)) for attribute in node.attribute}
     inputs = _values(max_pool.NAME, node, ["X"], types)
-    call = Call(max_pool.NAME, inputs, [None], attributes, np.dtype(np.int64), "")
+    call = Call(max_pool.NAME, inputs, [None], attributes, np.dtype(np.int64))
     return _written(node, call, max_pool.max_pool, prefix)
 
 

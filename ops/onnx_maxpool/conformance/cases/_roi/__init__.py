@@ -1,4 +1,4 @@
-"""The questions to ROI pooling, which MaxRoiPool and RoiPooling share: rules M1 to M12, G1 to G7.
+"""The questions to ROI pooling, which MaxRoiPool and RoiPooling share: rules M1 to M11, G1 to G7.
 
 Each case is one ROI on one map unless it asks about several. `pooled` is (height, width); a ROI is batch, x1, y1, x2,
 y2.

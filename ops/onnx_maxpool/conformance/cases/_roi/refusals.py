@@ -85,7 +85,7 @@ def far_coordinates(roi: RoiOperator) -> Iterator[Case]:
             f"start_{topic}",
             f"Does a ROI with x1 = {-far:g} start at the map's border?",
             "M11, M8",
-            [[0, -far, 0, 127, 0]],  # 2^30 + 128 cells, which float32 counts too
+            [[0, -far, 0, 131071, 0]],  # float32 holds this extent, and that from -2^40
             both(1, 4),
             level=OURS,
             asks="saturation",

@@ -114,6 +114,17 @@ def rounding(roi: RoiOperator) -> Iterator[Case]:
         level=OURS,
         asks="rounding",
     )
+    if "double" in roi.version.types["T"]:
+        yield roi.case(
+            "just_below_half_double",
+            "Does 0.49999999999999994, the double below one half, round to 0? Adding one half to it gives 1.",
+            "M5",
+            [[0, 0.49999999999999994, 0, 0.49999999999999994, 0]],
+            both(1, 3),
+            level=OURS,
+            asks="rounding",
+            element_type="double",
+        )
     yield roi.case(
         "product",
         "Is 45 times the float32 nearest to 0.7 taken in float32, where it is 31.5, or in double, where it is less?",
@@ -148,7 +159,7 @@ EDGE_PAIRS = ((57, 7), (3, 21), (7, 13), (62, 14), (29, 7), (58, 14), (5, 7))
 
 
 def edges(roi: RoiOperator) -> Iterator[Case]:
-    """M7 and M12."""
+    """M7."""
     for extent, count in ((4, 2), (6, 3)):
         yield roi.case(
             f"bins_{extent}_in_{count}",
@@ -200,13 +211,36 @@ def edges(roi: RoiOperator) -> Iterator[Case]:
         yield roi.case(
             f"edges_{extent}_in_{count}",
             f"Are {extent} cells cut into {count} bins exactly, or with what error?",
-            "M7, M12" if roi.edges == OURS else "M7",
+            "M7",
             [[0, 0, 0, extent - 1, 0]],
             both(1, extent + 2),
             (1, count),
             level=roi.edges,
             asks="edges",
         )
+    yield roi.case(
+        "edges_2_in_82",
+        "Is the first of 2 cells the maximum of 41 bins of 82, or of 42, as in float32 the 42nd starts one cell early?",
+        "M7",
+        [[0, 0, 0, 1, 0]],
+        both(1, 3),
+        (1, 82),
+        level=roi.edges,
+        asks="edges",
+    )
+    if "double" in roi.version.types["T"]:
+        for extent, count in ((57, 7), (29, 7)):
+            yield roi.case(
+                f"edges_{extent}_in_{count}_double",
+                f"Are edges of {extent} cells in {count} bins computed in double for double inputs?",
+                "M7",
+                [[0, 0, 0, extent - 1, 0]],
+                both(1, extent + 2),
+                (1, count),
+                level=roi.edges,
+                asks="edges",
+                element_type="double",
+            )
 
 
 def borders(roi: RoiOperator) -> Iterator[Case]:
@@ -256,6 +290,15 @@ def borders(roi: RoiOperator) -> Iterator[Case]:
         both(2, 4),
         (2, 2),
         asks="empty",
+    )
+    yield roi.case(
+        "negative_cells_in_bins",
+        "Are the bins of a ROI pooled to 3 x 2 negative where the map is, and not 0?",
+        "G2",
+        [[0, 1, 0, 5, 6]],
+        -rising(1, 2, 8, 7) - 1,
+        (3, 2),
+        asks="minimum",
     )
     yield roi.case(
         "empty_beside_full",

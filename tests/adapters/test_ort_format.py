@@ -1,0 +1,104 @@
+"""Models in ORT format: `load` runs them, and whoever looks into a model says that it wants the ONNX file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import onnxruntime as ort
+import pytest
+from builders import MODELS
+from support.pool_cases import assert_same
+
+import onnx_maxpool
+from onnx_maxpool import ModelError
+from onnx_maxpool.cli.main import main
+
+NAMES = ["max_roi_pool_22_bfloat16", "max_pooling1_5_float", "adaptive_max_pool_8_float_int64", "roi_in_loop"]
+WANTED = (
+    " is in ORT format: expected the ONNX file that it was made from "
+    "(onnx_maxpool.load runs ORT format from bytes and from a file whose name ends in .ort)"
+)
+
+
+def in_ort_format(name: str, path: Path) -> Path:
+    """A sample model as ONNX Runtime writes it."""
+    options = ort.SessionOptions()
+    onnx_maxpool.register(options)
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.add_session_config_entry("session.save_model_format", "ORT")
+    options.optimized_model_filepath = str(path)
+    ort.InferenceSession(MODELS[name].builder().SerializeToString(), options, ["CPUExecutionProvider"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def roi_pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return in_ort_format("max_roi_pool_22_float", tmp_path_factory.mktemp("ort_format") / "roi_pool.ort")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_paths_and_bytes(name: str, tmp_path: Path) -> None:
+    path = in_ort_format(name, tmp_path / "model.ort")
+    feeds = MODELS[name].inputs()
+    expected = onnx_maxpool.run(onnx_maxpool.load(MODELS[name].builder()), feeds)
+    in_capitals = tmp_path / "MODEL2.ORT"
+    in_capitals.write_bytes(path.read_bytes())
+    for given in (path, str(path), path.read_bytes(), in_capitals):
+        for check in (True, False):
+            outputs = onnx_maxpool.run(onnx_maxpool.load(given, check=check), feeds)
+            for actual, wanted in zip(outputs, expected, strict=True):
+                assert_same(actual, wanted)
+
+
+FORMS: dict[str, Callable[[Any], object]] = {
+    "python": lambda model: onnx_maxpool.load(model, implementation="python"),
+    "a function": lambda model: onnx_maxpool.load(model, implementation={"MaxRoiPool": lambda x, *_, **__: x}),
+    "reference": onnx_maxpool.reference_evaluator,
+    "portable": onnx_maxpool.to_portable,
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_who_looks_into_a_model_wants_the_onnx_file(form: Callable[[Any], object], roi_pool: Path) -> None:
+    for given, name in ((roi_pool, str(roi_pool)), (roi_pool.read_bytes(), "the model")):
+        with pytest.raises(ModelError) as error:
+            form(given)
+        assert str(error.value) == f"{name}{WANTED}"
+
+
+@pytest.mark.parametrize("command", ["run", "inspect", "compare", "convert"])
+def test_on_the_command_line(command: str, roi_pool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, str(roi_pool), *([str(tmp_path / "out.onnx")] if command == "convert" else [])])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == f"{roi_pool}{WANTED}\n"
+
+
+def test_the_session_options_may_name_the_format(roi_pool: Path, tmp_path: Path) -> None:
+    """Then a file's name says nothing."""
+    named = tmp_path / "roi_pool.onnx"
+    named.write_bytes(roi_pool.read_bytes())
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.load_model_format", "ORT")
+    assert [each.name for each in onnx_maxpool.load(named, options).get_inputs()] == ["X", "rois"]
+    onnx_file = tmp_path / "roi_pool.ort"
+    onnx_file.write_bytes(MODELS["max_roi_pool_22_float"].builder().SerializeToString())
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.load_model_format", "ONNX")
+    assert [each.name for each in onnx_maxpool.load(onnx_file, options).get_inputs()] == ["X", "rois"]
+
+
+def test_what_only_has_the_name(tmp_path: Path) -> None:
+    path = tmp_path / "model.ort"
+    with pytest.raises(FileNotFoundError):
+        onnx_maxpool.load(path)
+    for content in (b"", b"ORTM", MODELS["max_roi_pool_22_float"].builder().SerializeToString()):
+        path.write_bytes(content)
+        with pytest.raises(ModelError) as error:
+            onnx_maxpool.load(path)
+        assert str(error.value) == (
+            f"{path} is not a model in ORT format, as which ONNX Runtime reads a file of this name: "
+            "expected ORTM in bytes 4 to 7"
+        )
