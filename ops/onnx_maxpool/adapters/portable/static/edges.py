@@ -85,7 +85,8 @@ def _check_sizes(dtype: np.dtype[Any], pooled: tuple[int, int], sizes: tuple[int
     for size, count in zip(sizes, pooled, strict=True):
         if count > MOST_BINS:
             raise OperatorError(
-                f"to_portable: {count} bins along an axis, expected at most {MOST_BINS}, as edges are computed in float32"
+                f"to_portable: {count} bins along an axis, expected at most {MOST_BINS}, "
+                "as edges are computed in float32"
             )
         if bin_edges == "exact" and size * count > 2 ** (EXACT_BITS - 1):
             raise OperatorError(
