@@ -2,14 +2,18 @@
 
     python scripts/fuzz.py [operators|kernels] [--seconds N | --runs N] [--seed N] [--jobs N] [--corpus DIR]
 
-Builds the CMake preset `fuzz`, for which it needs Clang with libFuzzer, and goes on from where the corpus directory's
-inputs have come to. On a failure it makes the input as small as it can, shows the case in words, and says how to run
-it again. `--merge` then leaves in the corpus only the inputs that reach something of their own, on whichever of the
-instruction sets that this processor runs.
+Builds the CMake preset `fuzz`, for which it needs Clang with libFuzzer, and goes on from where the inputs of the corpus
+directory and of tests/native/corpus have come to. On a failure it makes the input as small as it can, shows the case in
+words, and says how to run it again. `--merge` then leaves in the corpus only the inputs that reach something of their
+own, on whichever of the instruction sets that this processor runs, and writes them to tests/native/corpus.
+
+That holds one file for each fuzzer, an input a line in hexadecimal digits. libFuzzer reads and writes folders of a file
+for each input: this script converts.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -106,14 +110,37 @@ def report(console: Console, program: Path, crash: Path, target: str) -> None:
     console.print(f"again: ONNX_MAXPOOL_TARGET={target} {program} {case}", markup=False, soft_wrap=True)
 
 
-def merge(program: Path, corpus: Path, targets: list[str]) -> None:
-    """Keep of the corpus what reaches something that nothing smaller does, on one of the targets at least."""
+def unpack(lines: Path, folder: Path) -> None:
+    """Make libFuzzer's folder of a file of lines: a file for each input, by the name that libFuzzer gives it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for number, line in enumerate(lines.read_text().splitlines(), 1):
+        try:
+            content = bytes.fromhex(line)
+        except ValueError as error:
+            sys.exit(f"{lines} line {number}: {error}")
+        (folder / hashlib.sha1(content).hexdigest()).write_bytes(content)
+
+
+def pack(folder: Path, lines: Path) -> int:
+    """Make a file of lines of libFuzzer's folder, the shortest input first; how many there are.
+
+    The empty input is left out, which libFuzzer tries by itself.
+    """
+    inputs = {path.read_bytes() for path in folder.iterdir()} - {b""}
+    ordered = sorted(inputs, key=lambda content: (len(content), content))
+    lines.write_text("".join(f"{content.hex()}\n" for content in ordered))
+    return len(ordered)
+
+
+def merge(program: Path, corpus: Path, seeds: Path, targets: list[str]) -> None:
+    """Keep of corpus and seeds what reaches something that nothing smaller does, on one of the targets at least."""
     kept = corpus.with_name(corpus.name + "-merged")
     shutil.rmtree(kept, ignore_errors=True)  # of a merge that was broken off
     kept.mkdir()
     for target in targets:
         environment = {**os.environ, "ONNX_MAXPOOL_TARGET": target}
-        subprocess.run([program, "-merge=1", kept, corpus], check=True, capture_output=True, env=environment)
+        subprocess.run([program, "-merge=1", kept, corpus, seeds], check=True, capture_output=True, env=environment)
     shutil.rmtree(corpus)
     kept.rename(corpus)
 
@@ -125,7 +152,9 @@ def main(
     seed: Annotated[int, typer.Option(min=1, help="Of the first job; the others' follow.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Processes, which share the corpus.")] = 1,
     corpus: Annotated[Path | None, typer.Option(help="Where inputs are kept; build/corpus unless given.")] = None,
-    merge_after: Annotated[bool, typer.Option("--merge", help="Make the corpus small in the end.")] = False,
+    merge_after: Annotated[
+        bool, typer.Option("--merge", help="In the end make the corpus small and write it to tests/native/corpus.")
+    ] = False,
 ) -> None:
     """Fuzz the native library, and say how many inputs ran."""
     console = Console()
@@ -135,13 +164,15 @@ def main(
     here = targets_here() if fuzzer is Fuzzer.operators else ["baseline"]
     target_of = [here[job % len(here)] for job in range(jobs)]
     corpus = corpus or ROOT / "build" / "corpus" / fuzzer.value
-    failures = corpus.with_name(f"{corpus.name}-failures")
+    failures, seeds = (corpus.with_name(f"{corpus.name}-{part}") for part in ("failures", "seeds"))
     for folder in (corpus, failures):
         folder.mkdir(parents=True, exist_ok=True)
+    lines = SEEDS / f"{fuzzer.value}.hex"
+    unpack(lines, seeds)
     limit = f"-runs={runs}" if runs else f"-max_total_time={seconds}"
     options = [limit, "-max_len=600", "-reload=5", "-timeout=60", "-rss_limit_mb=3000", "-print_final_stats=1"]
     options += [f"-dict={DICTIONARY}", f"-artifact_prefix={failures}/"]
-    command = [str(program), str(corpus), str(SEEDS / fuzzer.value), *options]
+    command = [str(program), str(corpus), str(seeds), *options]
     started = [
         start([*command, f"-seed={seed + job}"], failures / f"job-{job}.log", target_of[job]) for job in range(jobs)
     ]
@@ -166,7 +197,8 @@ def main(
         if crashes:
             report(console, program, Path(crashes[-1].decode()), target_of[number])
     if merge_after and not failed:
-        merge(program, corpus, here)
+        merge(program, corpus, seeds, here)
+        console.print(f"{pack(corpus, lines):,} of them written to {lines}", markup=False, soft_wrap=True)
     console.print(f"{sum(job.runs for job in started):,} inputs ran, {len(failed)} of {jobs} jobs failed")
     console.print(f"corpus: {len(list(corpus.iterdir())):,} inputs in {corpus}", markup=False, soft_wrap=True)
     sys.exit(1 if failed else 0)

@@ -1,6 +1,6 @@
 """Write the docs' tables: `python scripts/write_docs.py [--check]`.
 
-They come from the registry, from the tests' data and from the benchmark's last whole run that is kept. With `--check`
+They come from the registry, the rules, the tests' data and the benchmark's last whole run that is kept. With `--check`
 nothing is written, and the exit code is 1 where a file is not what it would be.
 """
 
@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, ROI_CASES, SLIDING_CASES, Row
+from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.backends import BACKENDS
+from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.operators.registry import OPERATORS, newest_versions
+from onnx_maxpool.operators.rules import LETTERS, RULES, Rule
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -41,15 +45,16 @@ def backends() -> str:
 
 def speed() -> str:
     """From the last whole run of the benchmark, in float on two threads."""
-    found = json.loads((ROOT / "docs" / "benchmark" / "results.json").read_text())["rows"]
+    lines = (ROOT / "docs" / "benchmark" / "results.jsonl").read_text().splitlines()
+    found = [record for record in map(json.loads, lines) if record["record"] == "row"]
     ratios = {row["name"]: row["times_faster_than"] for row in found if row["threads"] == 2}
-    lines = []
+    rows = []
     for case in SPEED_CASES:
         others = {peer: ratio for peer, ratio in ratios[Row(case).name].items() if ratio is not None}
         stock = others.pop("ONNX Runtime", None)
         fastest = min(others, key=others.__getitem__)
-        lines.append([f"{case.operator} {case}", short(stock), short(others[fastest]), fastest])
-    return table(["what", "ONNX Runtime", "fastest other", "who"], lines)
+        rows.append([f"{case.operator} {case}", short(stock), short(others[fastest]), fastest])
+    return table(["what", "ONNX Runtime", "fastest other", "who"], rows)
 
 
 def short(ratio: float | None) -> str:
@@ -112,8 +117,51 @@ def bad_commands() -> str:
     return table(["command", "what is given", "message"], rows)
 
 
+def rules() -> str:
+    """Each rule with its sources, and the cases that ask it."""
+    parts = []
+    for letter, about in LETTERS.items():
+        parts.append(f"## {letter}: {about}")
+        parts += [part for number, rule in RULES.items() if number[0] == letter for part in of_rule(number, rule)]
+    return "\n\n".join(parts)
+
+
+def of_rule(number: str, rule: Rule) -> list[str]:
+    """A rule's paragraphs."""
+    parts = [f"### {number}", literal(rule.text)]
+    if rule.retired:
+        return parts
+    lines = [f"- Binds {', '.join(rule.operators)}."]
+    for source in rule.sources:
+        document = f"[{source.document.title}]({source.document.url})"
+        lines.append(f"- {document}, *{source.section}*: `{source.quote}`")
+    lines += [f"- **Ours**: {literal(rule.ours)}"] if rule.ours else []
+    citing = [case for case in all_cases() if number in case.rules]
+    # The first rule that a case cites is the one that it is about. What follows from others has no case of its own.
+    about = [case for case in citing if case.rules[0] == number]
+    shown, what = (about, "about it") if about else (citing, "that rest on it")
+    more = f", and {len(citing) - len(about)} more that rest on it" if about and len(citing) > len(about) else ""
+    count = f"{len(shown)} case{'s' if len(shown) > 1 else ''} {what}{more}"
+    return [*parts, "\n".join(lines), f"<details><summary>{count}</summary>", questions(shown), "</details>"]
+
+
+def literal(text: str) -> str:
+    """Text in which no character has a meaning of Markdown's."""
+    return re.sub(r"([*_<\[\]])", r"\\\1", text)
+
+
+def questions(cases: Sequence[Case]) -> str:
+    """What the cases ask, a line each, and the names of those that ask it."""
+    asked: dict[str, list[str]] = {}
+    for case in cases:
+        level = "" if case.required else " *(open)*"
+        asked.setdefault(f"{literal(case.question)}{level}", []).append(f"`{case.name}`")
+    return "\n".join(f"- {question} {', '.join(names)}" for question, names in asked.items())
+
+
 TABLES = {
     "README.md": {"operators": operators, "speed": speed, "backends": backends},
+    "docs/rules.md": {"rules": rules},
     "docs/errors.md": {
         "doors": doors,
         "models": bad_models,

@@ -5,17 +5,22 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support.older_runtimes import runtime_is_before
 
 from onnx_maxpool import OperatorError
-from onnx_maxpool.adapters.onnxruntime import INFERS_INDEX_TYPES
+from onnx_maxpool.conformance import all_cases
+from onnx_maxpool.conformance.corpus import write_corpus
+from onnx_maxpool.facts import INFERS_INDEX_TYPES
 
 # What takes gigabytes or minutes, the extra `test` does without. scripts/check does not: it says so here.
 NEEDED_BY = {
+    "ray": ["adapters/test_ray.py"],
     "torch": ["operators/test_against_torch.py", "adapters/test_torch.py"],
+    "torchvision": ["adapters/test_torchvision.py"],
     "ziglang": ["repository/test_distribution.py"],
 }
 MISSING = [name for name in NEEDED_BY if importlib.util.find_spec(name) is None]
@@ -35,6 +40,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 def pytest_report_header() -> str | None:
     return f"left out, as {', '.join(MISSING)} is not installed: {', '.join(collect_ignore)}" if MISSING else None
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all conformance cases as files, written once for all tests: they only read it."""
+    folder = tmp_path_factory.mktemp("corpus")
+    write_corpus(folder, all_cases())
+    return folder
 
 
 NEEDS_NEWER_RUNTIME = "as another needs ONNX Runtime"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "facts.h"
 #include "kernels/targets.h"
 #include "operators/python_result.h"
 #include "runtime/custom_op.h"
@@ -39,22 +40,42 @@ struct Row {
 };
 
 std::vector<Row> table(BinEdges bin_edges, bool infers_optional_outputs) {
-  std::vector<Row> rows = {
-#define OPERATOR(domain, name, since_version, ...) \
-  {k##name, {domain, since_version, {__VA_ARGS__}, bin_edges, infers_optional_outputs}},
+  std::vector<Row> rows;
+  // Of overloads the runtime takes the first whose inputs' types fit, and expects the index to be of its type, unless
+  // inference says another. An index type that the operator does not have has overloads too, so that the kernel says
+  // what is wrong, and not the runtime.
+  const auto add = [&](const Operator& op, Variant variant) {
+    variant.bin_edges = bin_edges;
+    variant.infers_optional_outputs = infers_optional_outputs;
+    rows.push_back({op, variant});
+    if (!infers_optional_outputs || variant.index_types.empty()) return;
+    for (const IndexSpelling& other : kIndexSpellings) {
+      if (other.type == variant.index_types[0]) continue;
+      rows.push_back({op, variant});
+      rows.back().variant.index_type = other.type;
+    }
+  };
+  const auto variant = [](const char* domain, int since_version, std::vector<ElementType> types,
+                          std::vector<ElementType> index_types) {
+    const ElementType first = index_types.empty() ? ElementType::undefined_ : index_types[0];
+    return Variant{domain, since_version, std::move(types), std::move(index_types), first, {}, {}};
+  };
+#define TYPES(...) {__VA_ARGS__}
+#define OPERATOR(domain, name, since_version, types, index_types) \
+  add(k##name, variant(domain, since_version, TYPES types, TYPES index_types));
 #include "operators.inc"
 #undef OPERATOR
-  };
+#undef TYPES
   for (const PythonResultOp& result : python_results()) {
-    rows.push_back({result.op, {"onnx_maxpool", 1, {result.type}, bin_edges, infers_optional_outputs}});
+    add(result.op, variant("onnx_maxpool", 1, {result.type}, {}));
   }
   return rows;
 }
 
-bool is_at_least(const char* version, int major, int minor) {
+bool is_at_least(const char* version, RuntimeVersion least) {
   int found_major = 0, found_minor = 0;
   std::sscanf(version, "%d.%d", &found_major, &found_minor);
-  return found_major != major ? found_major > major : found_minor >= minor;
+  return found_major != least.major ? found_major > least.major : found_minor >= least.minor;
 }
 
 // The value of a session config entry, or an empty string where it is not set.
@@ -125,14 +146,15 @@ void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_opti
 extern "C" ONNX_MAXPOOL_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
   using namespace onnx_maxpool;
   // By the version, not by asking for its interface: a runtime that lacks that prints lines of its own.
-  if (!is_at_least(base->GetVersionString(), 1, 23)) {
+  if (!is_at_least(base->GetVersionString(), kOldestRuntime)) {
     return guarded(base->GetApi(1), [&] {
-      throw Error("onnx_maxpool: ONNX Runtime is " + std::string(base->GetVersionString()) + ", expected 1.23 or newer",
+      throw Error("onnx_maxpool: ONNX Runtime is " + std::string(base->GetVersionString()) + ", expected " +
+                      kOldestRuntime.text + " or newer",
                   ort::kFail);
     });
   }
   const OrtApi* api = base->GetApi(ort::kApiVersion);
-  return guarded(api, [&] { register_in(api, options, is_at_least(base->GetVersionString(), 1, 28)); });
+  return guarded(api, [&] { register_in(api, options, is_at_least(base->GetVersionString(), kInfersIndexTypes)); });
 }
 
 // A target as the library tells of it: its name, and whether this processor runs it and operators use it: 1 or 0. None

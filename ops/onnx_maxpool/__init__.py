@@ -9,20 +9,26 @@ from onnx_maxpool.adapters.functions import adaptive_max_pool, max_pooling, max_
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.reference import reference_ops
 from onnx_maxpool.adapters.registration import library_path, register
-from onnx_maxpool.errors import ModelError, OperatorError
+from onnx_maxpool.errors import InputError, ModelError, OperatorError, RowError
 from onnx_maxpool.operators.schemas import register_schemas
 
 if TYPE_CHECKING:
+    from onnx_maxpool.adapters.collation import collate, split
     from onnx_maxpool.adapters.openvino import openvino_extensions
     from onnx_maxpool.adapters.portable import to_portable
+    from onnx_maxpool.adapters.predictor import Predictor
     from onnx_maxpool.adapters.python.rewriting import register_python_ops, to_python_ops
     from onnx_maxpool.adapters.reference import reference_evaluator
     from onnx_maxpool.plotting import plot_windows
 
 __all__ = [
+    "InputError",
     "ModelError",
     "OperatorError",
+    "Predictor",
+    "RowError",
     "adaptive_max_pool",
+    "collate",
     "library_path",
     "load",
     "max_pooling",
@@ -36,16 +42,20 @@ __all__ = [
     "register_schemas",
     "roi_pooling",
     "run",
+    "split",
     "to_portable",
     "to_python_ops",
     "windows",
 ]
 
 _MODULES = {
+    "Predictor": "adapters.predictor",
+    "collate": "adapters.collation",
     "openvino_extensions": "adapters.openvino",
     "plot_windows": "plotting",
     "reference_evaluator": "adapters.reference",
     "register_python_ops": "adapters.python.rewriting",
+    "split": "adapters.collation",
     "to_portable": "adapters.portable",
     "to_python_ops": "adapters.python.rewriting",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import SupportsFloat
 
 import numpy as np
@@ -57,3 +57,17 @@ def printable(text: str) -> str:
 
 class InputError(ValueError):
     """A model's inputs cannot be had as asked for. The message says what to give instead."""
+
+
+class RowError(InputError):
+    """Rows of a batch cannot be computed. The message names the first row and what is wrong with it."""
+
+    def __init__(self, failures: Mapping[int, str]) -> None:
+        self.failures = dict(failures)
+        """What is wrong with each row that fails, by its place in the batch."""
+        (row, message), *others = self.failures.items()
+        more = f"; rows that fail too: {', '.join(str(other) for other, _ in others)}" if others else ""
+        super().__init__(f"row {row}: {message}{more}")
+
+    def __reduce__(self) -> tuple[type[RowError], tuple[dict[int, str]]]:
+        return RowError, (self.failures,)

@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import onnx
@@ -22,7 +22,6 @@ from onnx_maxpool.difference import first_difference
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import Array
 
-CORPUS = Path(__file__).parent.parent.parent / "models" / "node"
 OPERATORS = [row.name for row in newest_versions()]
 
 IN_FLOAT32 = "double is computed in float32"
@@ -66,11 +65,11 @@ def test_whole_models_in_openvino(name: str, tmp_path: Path) -> None:
     assert_equal(in_openvino(to_portable(path), inputs), reference_evaluator(path).run(None, dict(inputs)))
 
 
-@cache
-def cases() -> dict[str, dict[bytes, list[Path]]]:
+@pytest.fixture(scope="module")
+def cases(corpus: Path) -> dict[str, dict[bytes, list[Path]]]:
     """The corpus's cases by operator, and those together whose models are one where no dimension is said."""
     found: dict[str, dict[bytes, list[Path]]] = {name: defaultdict(list) for name in OPERATORS}
-    for path in sorted(CORPUS.iterdir()):
+    for path in sorted((corpus / "node").iterdir()):
         model = onnx.load(path / "model.onnx")
         model.graph.name = "case"
         for value in model.graph.input:
@@ -102,8 +101,8 @@ def answers(run: Run, given: bytes, paths: Sequence[Path]) -> dict[str, str]:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("run", [in_onnxruntime, in_openvino])
-def test_every_conformance_case(run: Run, operator: str) -> None:
-    groups = cases()[operator]
+def test_every_conformance_case(run: Run, operator: str, cases: dict[str, dict[bytes, list[Path]]]) -> None:
+    groups = cases[operator]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(partial(answers, run), groups, groups.values())
         wrong = {name: words for each in found for name, words in each.items()}
@@ -112,6 +111,6 @@ def test_every_conformance_case(run: Run, operator: str) -> None:
     assert set(wrong) == expected, wrong
 
 
-def test_the_table_of_what_openvino_narrows_is_of_cases_that_there_are() -> None:
-    names = {path.name.removeprefix("test_") for path in CORPUS.iterdir()}
+def test_the_table_of_what_openvino_narrows_is_of_cases_that_there_are(corpus: Path) -> None:
+    names = {path.name.removeprefix("test_") for path in (corpus / "node").iterdir()}
     assert set(NARROWED_BY_OPENVINO) <= names

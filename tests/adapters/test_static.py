@@ -6,16 +6,19 @@ import re
 import subprocess
 import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from builders import MODELS
 from onnx import helper, parser, shape_inference
 from support import roi_cases
 from support.portable_runtimes import Run, assert_equal, in_onnxruntime, in_openvino, in_reference
 from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase
 
+import onnx_maxpool
 from onnx_maxpool import OperatorError, to_portable
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.types import Array
@@ -215,6 +218,31 @@ def test_dims_subgraphs_and_functions() -> None:
     for flag in (True, False):
         feeds: dict[str, Array] = {"X": x, "rois": rois[None, None], "flag": np.array(flag)}
         assert_equal(in_onnxruntime(model, feeds), reference_evaluator(proto).run(None, dict(feeds)))
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("fast_rcnn_head", in_onnxruntime),
+        ("fast_rcnn_head", in_openvino),
+        ("region_search", in_onnxruntime),
+        ("spatial_pyramid", in_openvino),
+    ],
+)
+def test_whole_models(name: str, run: Run, tmp_path: Path) -> None:
+    """With the numbers of the native library."""
+    path, *_ = MODELS[name].write(tmp_path)
+    inputs = MODELS[name].inputs()
+    declared = {value.name: value.type.tensor_type.shape.dim for value in onnx.load(path).graph.input}
+    dims = {
+        dim.dim_param: size
+        for value, array in inputs.items()
+        for dim, size in zip(declared[value], array.shape, strict=True)
+        if dim.dim_param
+    }
+    model = to_portable(path, control_flow=False, dims=dims)
+    assert not {"Loop", "If"} & {node.op_type for node in model.graph.node}
+    assert_equal(run(model, inputs), onnx_maxpool.run(onnx_maxpool.load(path), inputs))
 
 
 ADAPTIVE = """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,51 +14,21 @@ import onnxruntime as ort
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
+from support.torch_models import Model, export, first_cause, program, session
 
 import onnx_maxpool
+from onnx_maxpool import OperatorError
 from onnx_maxpool.adapters.torch import Target, translation_table
-from onnx_maxpool.conformance.oracle import maximum as oracle
-from onnx_maxpool.types import Array
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of torch, about itself
 AUTO, DYNAMIC = torch.export.Dim.AUTO, torch.export.Dim.DYNAMIC
 each_target = pytest.mark.parametrize("target", ["custom", "portable"])
 
 
-class Model(torch.nn.Module):
-    """A function as a module."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: torch.Tensor) -> Any:
-        return self.function(*inputs)
-
-
-def export(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], target: Target | None, **options: Any) -> Any:
-    table = translation_table(target) if target else None
-    program = torch.onnx.export(
-        module, inputs, dynamo=True, verbose=False, custom_translation_table=table, input_names=None, **options
-    )
-    assert program is not None
-    return program.model_proto
-
-
-def run(proto: onnx.ModelProto, target: Target, inputs: tuple[torch.Tensor, ...]) -> list[Array]:
-    """Our operators with our library, standard ones without."""
-    if target == "custom":
-        session = onnx_maxpool.load(proto)
-    else:
-        assert {node.domain for node in proto.graph.node} <= {"", "ai.onnx"}
-        session = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-    return list(session.run(None, {node.name: x.numpy() for node, x in zip(session.get_inputs(), inputs, strict=True)}))
-
-
 def assert_equals_torch(module: torch.nn.Module, proto: onnx.ModelProto, target: Target, *inputs: torch.Tensor) -> None:
     with torch.no_grad():
         expected = module(*inputs)
-    for actual, wanted in zip(run(proto, target, inputs), torch.utils._pytree.tree_leaves(expected), strict=True):
+    for actual, wanted in zip(session(target, proto)(*inputs), torch.utils._pytree.tree_leaves(expected), strict=True):
         assert actual.dtype == wanted.numpy().dtype
         np.testing.assert_array_equal(actual, wanted.numpy())
 
@@ -110,13 +81,13 @@ def test_values_and_indices(target: Target, pool: Callable[..., Any], shape: tup
     """Sizes that do not divide: torch alone refuses them. The first shape has no batch."""
     module = Model(lambda x: pool(x, sizes, return_indices=True))
     x = torch.randn(shape)
-    assert_equals_torch(module, export(module, (x,), target), target, x)
+    assert_equals_torch(module, export(target, module, (x,)), target, x)
 
 
 def test_torch_alone_refuses_them() -> None:
     """So that this door is taken down when it is not needed any more."""
     with pytest.raises(torch.onnx.ConversionError if hasattr(torch.onnx, "ConversionError") else Exception) as error:
-        export(Model(lambda x: F.adaptive_max_pool2d(x, (4, 5))), (torch.randn(2, 3, 10, 12),), None)
+        export(None, Model(lambda x: F.adaptive_max_pool2d(x, (4, 5))), (torch.randn(2, 3, 10, 12),))
     assert "adaptive_max_pool2d" in str(error.value)
 
 
@@ -126,7 +97,7 @@ def test_a_spatial_pyramid_head_of_any_image_size(target: Target) -> None:
         return torch.cat([F.adaptive_max_pool2d(x, side).flatten(1) for side in (1, 2, 3)], 1)
 
     module = Model(pyramid)
-    proto = export(module, (torch.randn(2, 4, 13, 17),), target, dynamic_shapes=(({0: AUTO, 2: AUTO, 3: AUTO},),))
+    proto = export(target, module, (torch.randn(2, 4, 13, 17),), [{0: AUTO, 2: AUTO, 3: AUTO}])
     for shape in ((2, 4, 13, 17), (1, 4, 30, 7), (3, 4, 3, 3)):
         assert_equals_torch(module, proto, target, torch.randn(shape))
 
@@ -135,23 +106,92 @@ def test_a_spatial_pyramid_head_of_any_image_size(target: Target) -> None:
 def test_a_crnn_that_pools_to_a_given_number_of_columns(target: Target) -> None:
     """Text recognition, of lines of any width."""
     module = Model(lambda x: F.adaptive_max_pool1d(x.amax(2), 26))
-    proto = export(module, (torch.randn(2, 3, 8, 100),), target, dynamic_shapes=(({3: AUTO},),))
+    proto = export(target, module, (torch.randn(2, 3, 8, 100),), [{3: AUTO}])
     for width in (100, 61, 27):
         assert_equals_torch(module, proto, target, torch.randn(2, 3, 8, width))
 
 
-@each_target
-def test_an_output_size_of_the_input_is_the_examples(target: Target) -> None:
-    """torch's operator takes numbers. With AUTO it makes the axis's size one in silence, with DYNAMIC it says so."""
-    module = torch.nn.AdaptiveMaxPool2d((None, 5))  # type: ignore[arg-type]
-    proto = export(module, (torch.randn(2, 3, 10, 12),), target, dynamic_shapes=({2: AUTO, 3: AUTO},))
-    assert_equals_torch(module, proto, target, torch.randn(2, 3, 10, 17))
-    longer = torch.randn(2, 3, 13, 17)
-    (pooled,) = run(proto, target, (longer,))
-    np.testing.assert_array_equal(pooled, F.adaptive_max_pool2d(longer, (10, 5)).numpy())
+EXAMPLE = torch.randn(2, 3, 10, 12)
+AUTOMATIC, HELD_DYNAMIC = {0: AUTO, 2: AUTO, 3: AUTO}, {0: DYNAMIC, 2: DYNAMIC, 3: DYNAMIC}
+
+
+@pytest.mark.parametrize(
+    ("pool", "axes", "said"),
+    [
+        (lambda x: F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5)), HELD_DYNAMIC, "is [5,5], for which torch took "),
+        (lambda x: F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5)), AUTOMATIC, ".size()[2]//2) as 5 from the example, "),
+        (lambda x: F.adaptive_max_pool2d(x, (int(x.shape[2] * 0.5), 5)), HELD_DYNAMIC, ".size()[2])) as 5 from "),
+        (lambda x: F.adaptive_max_pool2d(F.max_pool2d(x, 2), x.shape[3] // 4), HELD_DYNAMIC, "is [3,3], for which "),
+        (lambda x: F.adaptive_max_pool2d(x, (None, 5)), AUTOMATIC, "is [10,5], for which torch took "),
+        (lambda x: F.adaptive_max_pool2d(x, (2 * x.shape[2], 5)), AUTOMATIC, ".size()[2] as 10 from the example, "),
+        (lambda x: F.adaptive_max_pool2d(x, (x.shape[3] - x.shape[2], 5)), HELD_DYNAMIC, ".size()[3] as s"),
+        (lambda x: F.adaptive_max_pool1d(x[:, 0], x.shape[3] // 5), HELD_DYNAMIC, "expected a number that no dynamic "),
+        (lambda x: F.adaptive_max_pool3d(x[None], (1, 2, x.shape[3] // 5)), HELD_DYNAMIC, "expected numbers that no "),
+        (lambda x: torch.ops.aten.adaptive_max_pool2d(x, [x.shape[2] // 3, 5]), HELD_DYNAMIC, "//3) as 3 from the "),
+    ],
+)
+def test_an_output_size_from_a_dynamic_axis(
+    pool: Callable[[torch.Tensor], Any], axes: dict[int, Any], said: str
+) -> None:
+    """torch's operator takes numbers, and torch.export hands on the example's without a word."""
     with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
-        export(module, (torch.randn(2, 3, 10, 12),), target, dynamic_shapes=({2: DYNAMIC, 3: DYNAMIC},))
+        export("custom", Model(pool), (EXAMPLE,), [axes])
+    cause = first_cause(error.value)
+    assert isinstance(cause, OperatorError)
+    assert str(cause).startswith("AdaptiveMaxPool: output_size is [")
+    assert said in str(cause)
+    assert str(cause) in str(error.value)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("saved", [False, True])
+def test_an_output_size_from_a_dynamic_axis_of_an_exported_program(strict: bool, saved: bool) -> None:
+    """What torch took from the example stands elsewhere in these."""
+    pool = Model(lambda x: F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5)))
+    exported = torch.export.export(pool, (EXAMPLE,), dynamic_shapes=((HELD_DYNAMIC,),), strict=strict)
+    if saved:
+        file = io.BytesIO()
+        torch.export.save(exported, file)
+        file.seek(0)
+        exported = torch.export.load(file)
+    with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
+        export("portable", exported, ())
+    assert "//2) as 5 from the example, " in str(first_cause(error.value))
+
+
+def test_an_output_size_that_torch_itself_refuses() -> None:
+    with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
+        export("custom", torch.nn.AdaptiveMaxPool2d((None, 5)), (EXAMPLE,), [HELD_DYNAMIC])  # type: ignore[arg-type]
     assert "static shape of 10" in str(error.value)
+
+
+@each_target
+@pytest.mark.parametrize(("axes", "width"), [({3: DYNAMIC}, 17), ({2: torch.export.Dim("h")}, 12)])
+def test_an_output_size_from_a_static_axis(target: Target, axes: dict[int, Any], width: int) -> None:
+    """To which torch turns an axis with a name, and the model says so."""
+    module = Model(lambda x: F.adaptive_max_pool2d(F.adaptive_max_pool2d(x, (None, 7)), (x.shape[2] // 2, 5)))
+    proto = export(target, module, (EXAMPLE,), [axes])
+    assert proto.graph.input[0].type.tensor_type.shape.dim[2].dim_value == 10
+    assert_equals_torch(module, proto, target, torch.randn(2, 3, 10, width))
+
+
+@each_target
+def test_other_sizes_from_a_dynamic_axis(target: Target) -> None:
+    """Those of other operators are computed, and those of poolings are constants beside them."""
+    module = Model(lambda x: F.adaptive_max_pool2d(F.interpolate(x, (x.shape[2] // 2, x.shape[3])), (4, 5)).flatten(2))
+    proto = export(target, module, (EXAMPLE,), [HELD_DYNAMIC])
+    assert_equals_torch(module, proto, target, torch.randn(1, 3, 15, 9))
+
+
+def test_torchs_program_runs_in_a_session_of_ours() -> None:
+    module = torch.nn.AdaptiveMaxPool2d((4, 5), return_indices=True)
+    exported = program("custom", module, (EXAMPLE,), [HELD_DYNAMIC])
+    with pytest.raises(Exception, match="AdaptiveMaxPool"):
+        exported.initialize_inference_session()
+    exported.initialize_inference_session(initializer=onnx_maxpool.load)
+    x = torch.randn(1, 3, 15, 9)
+    for actual, expected in zip(exported(x), module(x), strict=True):
+        assert torch.equal(actual, expected)
 
 
 @pytest.mark.parametrize("target", ["custom", None])
@@ -165,58 +205,17 @@ def test_poolings_with_a_window_are_torchs_own(
     module = Model(lambda x: pool(x, 3, stride=2, padding=1, ceil_mode=True, return_indices=True))
     x = torch.randn(shape)
     x.view(-1)[::5] = 1.5  # equals
-    proto = export(module, (x,), target)
+    proto = export(target, module, (x,))
     assert_equals_torch(module, proto, "portable", x)
 
 
-@pytest.fixture
-def torchvision_schema() -> Iterator[None]:
-    """torchvision's operator, as torchvision declares it, without torchvision."""
-    library = torch.library.Library("torchvision", "FRAGMENT")
-    library.define(
-        "roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) "
-        "-> (Tensor, Tensor)"
-    )
-
-    def shapes(x: Any, rois: Any, spatial_scale: float, height: int, width: int) -> tuple[Any, Any]:
-        y = x.new_empty((rois.shape[0], x.shape[1], height, width))
-        return y, y.to(torch.int32)
-
-    library.impl("roi_pool", shapes, "Meta")
-    yield
-    library._destroy()
-
-
-@each_target
-def test_a_roi_head(target: Target, torchvision_schema: None) -> None:
-    """By brute force, as torchvision is not there."""
-    linear = torch.nn.Linear(4 * 3 * 2, 5)
-
-    class Head(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear = linear
-
-        def forward(self, x: torch.Tensor, rois: torch.Tensor) -> Any:
-            pooled, _ = torch.ops.torchvision.roi_pool(x, rois, 0.5, 3, 2)
-            return pooled, self.linear(pooled.flatten(1))
-
-    x = torch.randn(2, 4, 9, 11)
-    rois = torch.tensor([[0.0, 0, 0, 9, 9], [1, 3, 3, 18, 15], [1, 30, 30, 40, 40]])
-    proto = export(Head(), (x, rois), target, dynamic_shapes=({2: AUTO, 3: AUTO}, {0: AUTO}))
-    for count in (3, 2):
-        pooled, scores = run(proto, target, (x, rois[:count]))
-        attributes = {"pooled_shape": (3, 2), "spatial_scale": 0.5}
-        (expected,) = oracle.evaluate("MaxRoiPool", [x.numpy(), rois[:count].numpy()], attributes)
-        np.testing.assert_array_equal(pooled, expected)
-        assert scores.shape == (count, 5)
-
-
-def test_the_readmes_snippet_for_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (snippet,) = re.findall(
-        r"```py\n(.*?)```", (Path(__file__).parent.parent.parent / "README.md").read_text(), re.DOTALL
-    )
+def test_the_readmes_snippets_for_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = Path(__file__).parent.parent.parent / "README.md"
+    snippets = re.findall(r"```py\n(.*?)```", readme.read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    exec(compile(snippet, "README.md", "exec"), {})
-    session = ort.InferenceSession("pool.onnx", providers=["CPUExecutionProvider"])
-    assert [output.shape for output in session.get_outputs()] == [[1, 3, 7, 5]] * 2
+    names: dict[str, Any] = {}
+    for snippet in snippets:
+        exec(compile(snippet, "README.md", "exec"), names)
+    made = ort.InferenceSession("pool.onnx", providers=["CPUExecutionProvider"])
+    assert [output.shape for output in made.get_outputs()] == [[1, 3, 7, 5]] * 2
+    assert torch.equal(names["values"], names["model"](names["example"])[0])

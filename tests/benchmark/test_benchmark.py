@@ -289,9 +289,12 @@ def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_runtimes_are_held_to_an_instruction_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = dict(os.environ)
     arguments = ["--rows", "8 ROIs", "--peer", "OpenVINO", "--samples", "1", "--threads", "1", "--target", "baseline"]
-    assert run_command(*arguments, "--json", tmp_path / "out.json") == 0
+    assert run_command(*arguments, "--json", tmp_path / "out.jsonl") == 0
     assert "Held to baseline: onnx-maxpool, OpenVINO and torch." in capsys.readouterr().out
-    assert json.loads((tmp_path / "out.json").read_text())["machine"]["target"] == "baseline"
+    run, *rows = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert (run["record"], run["machine"]["target"]) == ("run", "baseline")
+    assert {(row["record"], row["threads"]) for row in rows} == {("row", 1)}
+    assert TINY.name in {row["name"] for row in rows}
     assert dict(os.environ) == before
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import html.parser
 import json
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -20,7 +21,7 @@ from support.older_runtimes import cases_that_load_here
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.conformance import BackendRun, BackendTest, Outcome, all_cases, run_backend
 from onnx_maxpool.conformance.backends import BACKENDS, BackendError
-from onnx_maxpool.conformance.corpus import case_folder
+from onnx_maxpool.conformance.corpus import case_files
 from onnx_maxpool.conformance.report.view import divergences
 from onnx_maxpool.conformance.run.attempt import Attempt
 from onnx_maxpool.conformance.run.judge import judge
@@ -115,6 +116,30 @@ def test_the_command_lists_cases(capsys: pytest.CaptureFixture[str], monkeypatch
     assert len(out.splitlines()) == 3
 
 
+def test_the_command_writes_cases(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A folder that it makes, and one that is there and empty."""
+    for folder in (tmp_path / "new" / "cases", tmp_path):
+        code, out, err = command(capsys, "--case", "^max_roi_pool_22_(half_2_5|batch_n)$", "--export", folder)
+        assert (code, out, err) == (0, f"wrote 2 cases to {folder}: 13 files\n", "")
+        manifest = json.loads((folder / "manifest.json").read_text())
+        cases = {case.name: case for case in all_cases()}
+        assert {entry["name"] for entry in manifest["cases"]} == {"max_roi_pool_22_half_2_5", "max_roi_pool_22_batch_n"}
+        for entry in manifest["cases"]:
+            home, case = folder / entry["folder"], cases[entry["name"]]
+            assert {path.relative_to(home).as_posix(): path.read_bytes() for path in home.rglob("*.*")} == dict(
+                case_files(case)
+            )
+        shutil.rmtree(tmp_path / "new", ignore_errors=True)
+
+
+def test_the_command_leaves_a_folder_that_holds_something(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    code, out, err = command(capsys, "--export", tmp_path)
+    assert (code, out) == (1, "")
+    assert err == f"--export {tmp_path}: the folder holds files already, expected a new or an empty one\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -205,21 +230,22 @@ def test_the_page_draws_the_window_of_the_wrong_cell(reports: dict[str, str]) ->
 def test_the_markdown_names_the_divergence_and_its_smallest_model(reports: dict[str, str]) -> None:
     lines = [line for line in reports["markdown"].splitlines() if "empty bin is -inf" in line]
     (line,) = [line for line in lines if "| M9 |" in line]
-    assert "(../models/node/test_max_roi_pool_1_empty_beside_full)" in line
+    assert "| `max_roi_pool_1_empty_beside_full`" in line
     rows = [line for line in reports["markdown"].splitlines() if line.startswith("|")]
     assert all(row.endswith("|") for row in rows)
 
 
 def test_the_markdown_sets_open_answers_side_by_side(reports: dict[str, str]) -> None:
     (line,) = [line for line in reports["markdown"].splitlines() if line.startswith("| rounding |")]
-    assert line.count("[half away from zero") == line.count("](../models/node/test_max_roi_pool_1_half_") == 2
+    assert line.count("| half away from zero") == 2
+    assert line.count("`max_roi_pool_1_half_") == 2
 
 
 def test_the_kept_results_are_of_cases_and_backends_that_there_are() -> None:
     page = (ROOT / "docs" / "conformance-results.md").read_text()
-    folders = set(re.findall(r"\(\.\./models/([^)]*)\)", page))
-    assert folders
-    assert folders <= {case_folder(case).as_posix() for case in all_cases()}
+    names = set(re.findall(r"`([a-z0-9]+(?:_[a-z0-9]+)+)`", page))
+    assert names
+    assert names <= {case.name for case in all_cases()}
     assert f" {len(all_cases())} cases." in page
     backends = re.findall(r"^\| (\S+) \| \d+ of \d+ \|", page, re.MULTILINE)
     assert set(backends) <= set(BACKENDS)

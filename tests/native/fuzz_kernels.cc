@@ -79,70 +79,73 @@ void fuzz_roi_kernels(ByteSource& source) {
   const ElementType type =
       source.pick({ElementType::float_, ElementType::float16_, ElementType::bfloat16_, ElementType::double_});
   RoiJob job{};
-  job.images = 1 + source.below(3);
-  job.channels = std::max<int64_t>(some_size(source), 1);
-  job.height = 1 + source.below(40);
-  job.width = std::max<int64_t>(some_size(source), 1);
-  job.channels = std::min(job.channels, std::max<int64_t>((1 << 14) / (job.images * job.height * job.width), 1));
+  job.dims.images = 1 + source.below(3);
+  job.dims.channels = std::max<int64_t>(some_size(source), 1);
+  job.dims.height = 1 + source.below(40);
+  job.dims.width = std::max<int64_t>(some_size(source), 1);
+  job.dims.channels = std::min(job.dims.channels,
+                               std::max<int64_t>((1 << 14) / (job.dims.images * job.dims.height * job.dims.width), 1));
   const auto some_bins = [&] {
     if (!source.one_in(4)) return 1 + source.below(7);
     return source.one_in(2) ? source.pick<int64_t>({8, 15, 16, 17, 31, 32, 33}) : 1 + source.below(40);
   };
-  job.bins_y = some_bins();
-  job.bins_x = some_bins();
-  job.rois = 1 + source.below(12);
-  while (job.rois > 1 && job.rois * job.channels * job.bins_y * job.bins_x > 1 << 15) --job.rois;
+  job.dims.bins_y = some_bins();
+  job.dims.bins_x = some_bins();
+  job.dims.rois = 1 + source.below(12);
+  while (job.dims.rois > 1 && job.dims.rois * job.dims.channels * job.dims.bins_y * job.dims.bins_x > 1 << 15)
+    --job.dims.rois;
   job.stream = source.below(2) != 0;
   job.order = order_of(type);
   const int threads = 1 + static_cast<int>(source.below(3));
   const bool shared = source.below(4) != 0;
-  job.sweep = shared && source.below(2) != 0;
+  job.tables.sweep = shared && source.below(2) != 0;
   // Others' parts take no byte, so that inputs mean what they did before there were any.
-  const int64_t parts = 1 + (job.sweep ? source.below(4) : (job.rois + job.bins_x) % 4);
+  const int64_t parts = 1 + (job.tables.sweep ? source.below(4) : (job.dims.rois + job.dims.bins_x) % 4);
 
   std::vector<int64_t> image;
   std::vector<Window> rows, columns;
   std::string words = "roi job: type " + std::to_string(static_cast<int>(type)) + ", map " +
-                      text(Shape{job.images, job.channels, job.height, job.width}) + ", bins " +
-                      text(Shape{job.bins_y, job.bins_x}) + (job.stream ? ", streamed" : "") +
-                      (shared ? job.sweep ? ", sweep" : ", shared" : ", separate") + ", parts " +
+                      text(Shape{job.dims.images, job.dims.channels, job.dims.height, job.dims.width}) + ", bins " +
+                      text(Shape{job.dims.bins_y, job.dims.bins_x}) + (job.stream ? ", streamed" : "") +
+                      (shared ? job.tables.sweep ? ", sweep" : ", shared" : ", separate") + ", parts " +
                       std::to_string(parts) + ", threads " + std::to_string(threads) + "\n";
-  for (int64_t roi = 0; roi < job.rois; ++roi) {
-    image.push_back(source.below(job.images));
+  for (int64_t roi = 0; roi < job.dims.rois; ++roi) {
+    image.push_back(source.below(job.dims.images));
     const auto edge = [&](int64_t size) { return source.below(2 * size + 4) - size / 2 - 2; };
-    const int64_t top = edge(job.height), bottom = edge(job.height), left = edge(job.width), right = edge(job.width);
-    for (int64_t i = 0; i < job.bins_y; ++i) {
-      rows.push_back(naive::bin(i, job.bins_y, top, bottom, job.height, naive::EdgeArithmetic::exact));
-      job.tallest = std::max(job.tallest, rows.back().end - rows.back().start);
+    const int64_t top = edge(job.dims.height), bottom = edge(job.dims.height), left = edge(job.dims.width),
+                  right = edge(job.dims.width);
+    for (int64_t i = 0; i < job.dims.bins_y; ++i) {
+      rows.push_back(naive::bin(i, job.dims.bins_y, top, bottom, job.dims.height, naive::EdgeArithmetic::exact));
+      job.tables.tallest = std::max(job.tables.tallest, rows.back().end - rows.back().start);
     }
-    for (int64_t i = 0; i < job.bins_x; ++i) {
-      columns.push_back(naive::bin(i, job.bins_x, left, right, job.width, naive::EdgeArithmetic::exact));
+    for (int64_t i = 0; i < job.dims.bins_x; ++i) {
+      columns.push_back(naive::bin(i, job.dims.bins_x, left, right, job.dims.width, naive::EdgeArithmetic::exact));
     }
     words += "  image " + std::to_string(image.back()) + ", y " + text(Shape{top, bottom}) + ", x " +
              text(Shape{left, right}) + "\n";
   }
   // Of the ROIs alike: each has as large a part of all rows as of all columns.
-  if (cells_in(rows) * cells_in(columns) / job.rois * job.channels > kMostWork) return;
+  if (cells_in(rows) * cells_in(columns) / job.dims.rois * job.dims.channels > kMostWork) return;
   // Tables up to as many rows as the tallest window has.
   int most_levels = 0;
-  while (most_levels < kMostLevels && (int64_t{2} << most_levels) <= job.tallest) ++most_levels;
-  job.levels = shared ? static_cast<int>(source.below(most_levels + 1)) : 0;
+  while (most_levels < kMostLevels && (int64_t{2} << most_levels) <= job.tables.tallest) ++most_levels;
+  job.tables.levels = shared ? static_cast<int>(source.below(most_levels + 1)) : 0;
 
   std::vector<int64_t> rois_by_image, image_begins;
-  for (int64_t i = 0; i < job.images; ++i) {
+  for (int64_t i = 0; i < job.dims.images; ++i) {
     image_begins.push_back(static_cast<int64_t>(rois_by_image.size()));
-    for (int64_t roi = 0; roi < job.rois; ++roi) {
+    for (int64_t roi = 0; roi < job.dims.rois; ++roi) {
       if (image[roi] == i) rois_by_image.push_back(roi);
     }
   }
-  image_begins.push_back(job.rois);
+  image_begins.push_back(job.dims.rois);
   // A sweep's units have one order of tasks for all blocks; others are divided from some unit on.
   const auto units_of = [&](int64_t blocks) {
     std::vector<RoiUnit> units;
-    for (int64_t i = 0; i < job.images; ++i) {
+    for (int64_t i = 0; i < job.dims.images; ++i) {
       const int64_t begin = image_begins[i], count = image_begins[i + 1] - begin;
       for (int64_t block = 0; block < blocks; ++block) {
-        const int64_t divided = job.sweep || static_cast<int64_t>(units.size()) >= threads ? parts : 1;
+        const int64_t divided = job.tables.sweep || static_cast<int64_t>(units.size()) >= threads ? parts : 1;
         for (int64_t part = 0; part < divided; ++part) {
           const RoiUnit unit = {i, block, begin + count * part / divided, begin + count * (part + 1) / divided};
           if (unit.begin < unit.end) units.push_back(unit);
@@ -151,18 +154,18 @@ void fuzz_roi_kernels(ByteSource& source) {
     }
     return units;
   };
-  job.slots = 1;
-  std::vector<RoiTask> tasks(static_cast<size_t>(job.sweep ? job.rois * job.bins_y : 0));
-  for (const RoiUnit& unit : units_of(job.sweep ? 1 : 0)) {
+  job.tables.slots = 1;
+  std::vector<RoiTask> tasks(static_cast<size_t>(job.tables.sweep ? job.dims.rois * job.dims.bins_y : 0));
+  for (const RoiUnit& unit : units_of(job.tables.sweep ? 1 : 0)) {
     const auto count = static_cast<int32_t>(unit.end - unit.begin);
-    job.slots = std::max<int64_t>(job.slots, count);
-    const auto begin = tasks.begin() + static_cast<std::ptrdiff_t>(unit.begin * job.bins_y);
+    job.tables.slots = std::max<int64_t>(job.tables.slots, count);
+    const auto begin = tasks.begin() + static_cast<std::ptrdiff_t>(unit.begin * job.dims.bins_y);
     auto end = begin;
     for (int32_t slot = 0; slot < count; ++slot) {
-      for (int32_t row = 0; row < job.bins_y; ++row) *end++ = {slot, row};
+      for (int32_t row = 0; row < job.dims.bins_y; ++row) *end++ = {slot, row};
     }
     const auto top = [&](const RoiTask& task) {
-      return rows[static_cast<size_t>(rois_by_image[unit.begin + task.slot] * job.bins_y + task.row)].start;
+      return rows[static_cast<size_t>(rois_by_image[unit.begin + task.slot] * job.dims.bins_y + task.row)].start;
     };
     std::stable_sort(begin, end, [&](const RoiTask& a, const RoiTask& b) { return top(a) > top(b); });
   }
@@ -173,29 +176,29 @@ void fuzz_roi_kernels(ByteSource& source) {
   job.rois_by_image = rois_by_image.data();
   job.tasks = tasks.data();
 
-  const auto x =
-      stand_in::tensor(type, {job.images, job.channels, job.height, job.width}, static_cast<size_t>(source.below(8)));
+  const auto x = stand_in::tensor(type, {job.dims.images, job.dims.channels, job.dims.height, job.dims.width},
+                                  static_cast<size_t>(source.below(8)));
   const size_t offset = static_cast<size_t>(source.below(64));
   fill_cells(source, *x);
   job.x = x->block.data();
   std::vector<long double> expected;
-  for (int64_t roi = 0; roi < job.rois; ++roi) {
-    for (int64_t channel = 0; channel < job.channels; ++channel) {
-      const int64_t plane = (image[roi] * job.channels + channel) * job.height * job.width;
-      for (int64_t bin = 0; bin < job.bins_y * job.bins_x; ++bin) {
-        const int64_t cell =
-            naive::winner(type, job.x, plane, {job.height, job.width},
-                          {rows[roi * job.bins_y + bin / job.bins_x], columns[roi * job.bins_x + bin % job.bins_x]});
+  for (int64_t roi = 0; roi < job.dims.rois; ++roi) {
+    for (int64_t channel = 0; channel < job.dims.channels; ++channel) {
+      const int64_t plane = (image[roi] * job.dims.channels + channel) * job.dims.height * job.dims.width;
+      for (int64_t bin = 0; bin < job.dims.bins_y * job.dims.bins_x; ++bin) {
+        const int64_t cell = naive::winner(type, job.x, plane, {job.dims.height, job.dims.width},
+                                           {rows[roi * job.dims.bins_y + bin / job.dims.bins_x],
+                                            columns[roi * job.dims.bins_x + bin % job.dims.bins_x]});
         expected.push_back(cell < 0 ? 0 : naive::number(type, job.x, plane + cell));
       }
     }
   }
   for (const Kernels& kernels : kernels_here()) {
-    const auto y = stand_in::tensor(type, {job.rois, job.channels, job.bins_y, job.bins_x}, offset);
+    const auto y = stand_in::tensor(type, {job.dims.rois, job.dims.channels, job.dims.bins_y, job.dims.bins_x}, offset);
     job.y = y->block.data();
-    const RoiKernel& kernel = kernels.roi(element_size(type), job.channels);
+    const RoiKernel& kernel = kernels.roi(element_size(type), job.dims.channels);
     const auto divide = [&](int64_t channels) {
-      std::vector<RoiUnit> units = units_of((job.channels + channels - 1) / channels);
+      std::vector<RoiUnit> units = units_of((job.dims.channels + channels - 1) / channels);
       job.units = units.data();
       job.unit_count = static_cast<int64_t>(units.size());
       return units;
@@ -203,8 +206,9 @@ void fuzz_roi_kernels(ByteSource& source) {
     const std::vector<RoiUnit> units = divide(kernel.vector_bytes / static_cast<int64_t>(element_size(type)));
     run_units(job, shared ? kernel.shared : kernel.separate, threads);
     compare(kernels.target, *y, expected, words);
-    if (std::max(job.width, job.bins_x) > kernel.narrow_map_width) continue;
-    const auto narrow = stand_in::tensor(type, {job.rois, job.channels, job.bins_y, job.bins_x}, offset);
+    if (std::max(job.dims.width, job.dims.bins_x) > kernel.narrow_map_width) continue;
+    const auto narrow =
+        stand_in::tensor(type, {job.dims.rois, job.dims.channels, job.dims.bins_y, job.dims.bins_x}, offset);
     job.y = narrow->block.data();
     const std::vector<RoiUnit> narrow_units = divide(kNarrowMapChannels);
     run_units(job, kernel.narrow_map, threads);
@@ -223,40 +227,36 @@ void plant_cells(ByteSource& source, OrtValue& x) {
   }
 }
 
-// An axis and its windows: sliding with padding, even, or of any kind.
+// An axis and its windows: sliding with padding, or even, of cells or of a few that windows take as one.
 PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& windows, int64_t most_even = 20) {
-  PoolAxis axis{size, 0, nullptr, 0, 0, 0};
   const int64_t kind = most_even < 20 ? 2 + source.below(2) : source.below(4);
+  PoolAxis axis{size, 0, kind >= 2, 0, 0, 0};
+  if (kind % 2 && size % 3 == 0) axis.grain = 3;
+  const int64_t grains = size / axis.grain;
   if (kind < 2) {
     axis.step = 1 + source.below(4);
-    axis.length = 1 + source.below(source.one_in(4) ? size + 20 : 5);
+    axis.length = 1 + source.below(source.one_in(4) ? grains + 20 : 5);
     const int64_t before = source.below(std::min<int64_t>(axis.length, 40));
     // The last window has to hold a cell, too.
-    const int64_t last = (size - 1 + before) / axis.step;
+    const int64_t last = (grains - 1 + before) / axis.step;
     axis.first = -before;
-    axis.count = 1 + source.below(std::min<int64_t>(last + 1, 200));
+    axis.count = 1 + source.below(std::min<int64_t>(last + 1, source.one_in(8) ? 20000 : 200));
     for (int64_t i = 0; i < axis.count; ++i) {
-      windows.push_back(naive::sliding_window(i, axis.step, before, axis.length, size));
+      windows.push_back(naive::sliding_window(i, axis.step, before, axis.length, grains));
     }
   } else {
-    axis.count = 1 + source.below(most_even);
-    for (int64_t i = 0; i < axis.count; ++i) {
-      Window window = naive::even_window(i, axis.count, size);
-      if (kind == 3) {
-        window.start = source.below(size);
-        window.end = window.start + 1 + source.below(size - window.start);
-      }
-      windows.push_back(window);
-    }
-    if (kind == 2 && size % axis.count == 0) axis.step = axis.length = size / axis.count;
+    axis.count = 1 + source.below(source.one_in(8) ? 100 * most_even : most_even);
+    for (int64_t i = 0; i < axis.count; ++i) windows.push_back(naive::even_window(i, axis.count, grains));
   }
-  axis.windows = windows.data();
+  for (Window& window : windows) window = {window.start * axis.grain, window.end * axis.grain};
+  // Kernels may do without a list of few, as well.
+  if (axis.count <= kMostListed && axis.count % 3) axis.windows = windows.data();
   return axis;
 }
 
 PoolAxis whole_axis(int64_t size, std::vector<Window>& windows) {
   windows = {{0, size}};
-  return {size, 1, windows.data(), 0, 0, 0};
+  return {size, 1, true, 0, 0, 0, 1, windows.data()};
 }
 
 void fuzz_window_kernels(ByteSource& source) {
@@ -275,7 +275,8 @@ void fuzz_window_kernels(ByteSource& source) {
     job.columns = some_axis(source, (1 << 15) + source.below(1 << 14), columns, 3);
   } else {
     job.rows = some_axis(source, 1 + source.below(30), rows);
-    job.columns = some_axis(source, source.one_in(16) ? 300 * width : width, columns);
+    const bool wide = source.one_in(16);
+    job.columns = some_axis(source, wide ? 300 * width : width, columns);
   }
   const Shape sizes = {job.depth.size, job.rows.size, job.columns.size};
   const int64_t cells = checked_cells(sizes), counts = job.depth.count * job.rows.count * job.columns.count;

@@ -1,6 +1,7 @@
-// Stands in for libFuzzer where there is none: runs files, all files of directories, and then `-runs=N` inputs of
-// random bytes by `-seed=S`. An input that ends the process, in whatever way, is left in `-exact_artifact_path=PATH`,
-// as each is written there before it runs. The options are libFuzzer's.
+// Stands in for libFuzzer where there is none: runs files, all files of directories, all inputs of `.hex` files, and
+// then `-runs=N` inputs of random bytes by `-seed=S`. An input that ends the process, in whatever way, is left in
+// `-exact_artifact_path=PATH`, as each is written there before it runs. The options are libFuzzer's. A `.hex` file,
+// which scripts/fuzz.py writes, has an input a line, and each byte as two lowercase digits.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -35,6 +36,39 @@ Bytes read(const fs::path& path) {
     std::exit(2);
   }
   return Bytes(std::istreambuf_iterator<char>(file), {});
+}
+
+int digit(char text) {
+  if ('0' <= text && text <= '9') return text - '0';
+  if ('a' <= text && text <= 'f') return text - 'a' + 10;
+  return -1;
+}
+
+// An input for each line. Ends the process at the first that is none.
+std::vector<Bytes> read_lines(const fs::path& path) {
+  std::ifstream file(path);
+  std::vector<Bytes> inputs;
+  for (std::string line; std::getline(file, line);) {
+    Bytes& bytes = inputs.emplace_back(line.size() / 2);
+    bool good = !line.empty() && line.size() % 2 == 0;
+    for (size_t i = 0; good && i < bytes.size(); ++i) {
+      const int high = digit(line[2 * i]), low = digit(line[2 * i + 1]);
+      good = high >= 0 && low >= 0;
+      bytes[i] = static_cast<uint8_t>(16 * high + low);
+    }
+    if (good) continue;
+    std::fprintf(stderr, "%s line %zu is '%s', expected pairs of lowercase hexadecimal digits\n", path.c_str(),
+                 inputs.size(), line.c_str());
+    std::exit(2);
+  }
+  if (!inputs.empty()) return inputs;
+  std::fprintf(stderr, "cannot read %s, expected a file with an input a line\n", path.c_str());
+  std::exit(2);
+}
+
+// What a file holds: one input, or those of its lines.
+std::vector<Bytes> read_inputs(const fs::path& path) {
+  return path.extension() == ".hex" ? read_lines(path) : std::vector<Bytes>{read(path)};
 }
 
 }  // namespace
@@ -74,7 +108,13 @@ int main(int argc, char** argv) {
     LLVMFuzzerTestOneInput(copy.data(), copy.size());
   };
   std::fprintf(stderr, "an input that fails is left in %s\n", kept.c_str());
-  for (const fs::path& file : files) run(read(file));
+  size_t kept_inputs = 0;
+  for (const fs::path& file : files) {
+    for (const Bytes& bytes : read_inputs(file)) {
+      run(bytes);
+      ++kept_inputs;
+    }
+  }
   std::mt19937_64 random(seed);
   for (uint64_t i = 0; i < runs; ++i) {
     Bytes bytes(random() % 400);
@@ -82,6 +122,6 @@ int main(int argc, char** argv) {
     run(bytes);
   }
   fs::remove(kept);
-  std::printf("%zu files and %llu random inputs ran clean\n", files.size(), static_cast<unsigned long long>(runs));
+  std::printf("%zu kept and %llu random inputs ran clean\n", kept_inputs, static_cast<unsigned long long>(runs));
   return 0;
 }

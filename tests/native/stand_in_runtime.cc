@@ -72,6 +72,7 @@ Outcome register_operators(OrtSessionOptions& options, Version version) {
 
 const OrtCustomOp* find(const OrtSessionOptions& options, const Node& node,
                         const std::vector<const OrtValue*>& inputs) {
+  std::vector<const OrtCustomOp*> overloads;
   for (const OrtCustomOpDomain* domain : options.domains) {
     if (domain->name != node.domain) continue;
     for (const OrtCustomOp* op : domain->ops) {
@@ -79,8 +80,19 @@ const OrtCustomOp* find(const OrtSessionOptions& options, const Node& node,
       for (size_t i = 0; fits && i < inputs.size(); ++i) {
         fits = op->GetInputType(op, i) == static_cast<int>(inputs[i]->type);
       }
-      if (fits) return op;
+      if (fits) overloads.push_back(op);
     }
+  }
+  if (overloads.size() < 2) return overloads.empty() ? nullptr : overloads[0];
+  // They differ in their outputs. The first says what these are, where inference does not.
+  const std::vector<KnownShape> inferred = infer(*overloads[0], node, inputs);
+  for (const OrtCustomOp* op : overloads) {
+    bool fits = true;
+    for (size_t i = 0; i < inferred.size(); ++i) {
+      const int expected = inferred[i].type ? inferred[i].type : overloads[0]->GetOutputType(overloads[0], i);
+      fits = fits && (node.outputs[i].empty() || op->GetOutputType(op, i) == expected);
+    }
+    if (fits) return op;
   }
   return nullptr;
 }

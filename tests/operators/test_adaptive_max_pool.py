@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import onnx
+import onnx.parser
 import openvino as ov
 import pytest
 from openvino import opset14
@@ -151,3 +153,24 @@ def test_an_index_type_that_an_older_runtime_cannot_infer(monkeypatch: pytest.Mo
     monkeypatch.setattr("onnxruntime.__version__", "1.27.0")
     with pytest.raises(OperatorError, match=r'"i32", expected "i64", as another needs ONNX Runtime 1\.28 or newer'):
         onnx_maxpool.load(proto)
+
+
+@pytest.mark.parametrize("with_index", [False, True])
+def test_a_rank_that_is_not_known_stays_unknown(with_index: bool) -> None:
+    """Neither X's shape nor the number of sizes says that the outputs have five axes: only the Transpose does."""
+    index = ", indices" if with_index else ""
+    text = f"""<ir_version: 8, opset_import: ["": 17, "org.openvinotoolkit": 8]>
+    pool (float[1, 2, 4, 6, 5] X, int64[dims] shape, int64[3] output_size, int64[axes] count)
+        => (float[a, b, c, d, e] Y{", int64[a, b, c, d, e] Z" if with_index else ""}) {{
+        reshaped = Reshape (X, shape)
+        sizes = Reshape (output_size, count)
+        pooled{index} = org.openvinotoolkit.AdaptiveMaxPool (reshaped, sizes)
+        Y = Transpose <perm = [0, 1, 4, 3, 2]> (pooled)
+        {"Z = Transpose <perm = [0, 1, 4, 3, 2]> (indices)" if with_index else ""}
+    }}"""
+    x = np.random.default_rng(5).standard_normal((1, 2, 4, 6, 5)).astype(np.float32)
+    given = {"X": x, "shape": np.array(x.shape), "output_size": np.array([2, 3, 4]), "count": np.array([3])}
+    outputs = onnx_maxpool.load(onnx.parser.parse_model(text)).run(None, given)
+    expected = onnx_maxpool.adaptive_max_pool(x, (2, 3, 4), return_indices=with_index)
+    for output, untransposed in zip(outputs, expected if with_index else (expected,), strict=True):
+        assert_same(output, np.transpose(untransposed, (0, 1, 4, 3, 2)))

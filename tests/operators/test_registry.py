@@ -8,6 +8,7 @@ import sys
 import onnx
 import pytest
 
+from onnx_maxpool import facts
 from onnx_maxpool.operators import registry
 from onnx_maxpool.operators.registry import OPERATORS, resolve, versions_of
 
@@ -43,10 +44,20 @@ def test_the_native_table_is_made_without_any_package() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", registry.__file__], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     for element_type in ("float16", "bfloat16", "float", "double"):
-        assert f'OPERATOR("", MaxRoiPool, 1, ElementType::{element_type}_)' in lines
+        assert f'OPERATOR("", MaxRoiPool, 1, (ElementType::{element_type}_), ())' in lines
     # Every combination of the inputs' type variables, and every version's types, at the first version.
-    assert 'OPERATOR("directml", MaxPooling1, 2, ElementType::uint64_)' in lines
+    indices = "(ElementType::uint32_, ElementType::uint64_)"
+    assert f'OPERATOR("directml", MaxPooling1, 2, (ElementType::uint64_), {indices})' in lines
     for size_type in ("int32", "int64"):
-        element_types = f"ElementType::bfloat16_, ElementType::{size_type}_"
-        assert f'OPERATOR("org.openvinotoolkit", AdaptiveMaxPool, 8, {element_types})' in lines
+        element_types = f"(ElementType::bfloat16_, ElementType::{size_type}_)"
+        indices = "(ElementType::int64_, ElementType::int32_)"
+        assert f'OPERATOR("org.openvinotoolkit", AdaptiveMaxPool, 8, {element_types}, {indices})' in lines
     assert len(lines) == len(set(lines)) == 4 + 2 + 10 + 8
+
+
+def test_the_native_facts_are_made_without_any_package() -> None:
+    done = subprocess.run([sys.executable, "-I", "-S", facts.__file__], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert f"constexpr int64_t kLargestSide = {2**31 - 1};" in lines
+    assert 'constexpr const char* kIndexAttribute = "index_element_type";' in lines
+    assert 'constexpr RuntimeVersion kOldestRuntime = {1, 23, "1.23"};' in lines

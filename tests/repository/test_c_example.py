@@ -17,9 +17,13 @@ from onnx import numpy_helper
 import onnx_maxpool
 
 ROOT = Path(__file__).parent.parent.parent
-CASE = ROOT / "models" / "node" / "test_max_roi_pool_22_scale"
-"""The case whose inputs are those of main.c."""
 (RUNTIME,) = Path(ort.__file__).parent.glob("capi/libonnxruntime.so.*")
+
+
+@pytest.fixture
+def case(corpus: Path) -> Path:
+    """The case whose inputs are those of main.c."""
+    return corpus / "node" / "test_max_roi_pool_22_scale"
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +41,10 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, env={})
 
 
-def test_it_prints_what_the_case_expects(program: Path) -> None:
-    done = run(program, RUNTIME, onnx_maxpool.library_path(), CASE / "model.onnx")
+def test_it_prints_what_the_case_expects(program: Path, case: Path) -> None:
+    done = run(program, RUNTIME, onnx_maxpool.library_path(), case / "model.onnx")
     assert (done.returncode, done.stderr) == (0, "")
-    expected = numpy_helper.to_array(onnx.load_tensor(CASE / "test_data_set_0" / "output_0.pb"))
+    expected = numpy_helper.to_array(onnx.load_tensor(case / "test_data_set_0" / "output_0.pb"))
     shape, *rows = done.stdout.splitlines()
     assert shape == " x ".join(map(str, expected.shape))
     np.testing.assert_array_equal([[float(cell) for cell in row.split()] for row in rows], expected.reshape(-1, 2))
@@ -50,8 +54,7 @@ def test_the_readmes_commands(tmp_path: Path) -> None:
     _, section = (ROOT / "README.md").read_text().split("### From C\n")
     block = section.split("```console\n")[1].split("```")[0].splitlines()
     commands = [line.removeprefix("$ ") for line in block if line.startswith("$ ")]
-    for folder in ("examples", "models"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     script = "\n".join(["set -e", *commands])
     environment = {**os.environ, "PATH": path}
@@ -69,8 +72,8 @@ def test_a_model_with_open_dimensions(program: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", range(3))
-def test_a_missing_file_is_named(program: Path, missing: int) -> None:
-    files = [RUNTIME, onnx_maxpool.library_path(), CASE / "model.onnx"]
+def test_a_missing_file_is_named(program: Path, case: Path, missing: int) -> None:
+    files = [RUNTIME, onnx_maxpool.library_path(), case / "model.onnx"]
     files[missing] = Path("nowhere") / "file"
     done = run(program, *files)
     assert (done.returncode, done.stdout) == (1, "")

@@ -12,19 +12,34 @@ TESTS = Path(__file__).parent.parent
 
 
 def run_python(
-    *arguments: str | Path, variables: Mapping[str, str | None] | None = None, seconds: float = 600
+    *arguments: str | Path,
+    variables: Mapping[str, str | None] | None = None,
+    seconds: float = 600,
+    folder: Path = TESTS,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python ARGUMENTS...` in the folder of the tests, with this process's module path and other variables.
+    """Run `python ARGUMENTS...` in a folder, that of the tests, with this process's module path and other variables.
 
     A variable that is None is left out.
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(variables or {})}
     return subprocess.run(
         [sys.executable, *arguments],
-        cwd=TESTS,
-        env={name: value for name, value in environment.items() if value is not None},
+        cwd=folder,
+        env={name: value for name, value in {**environment(), **(variables or {})}.items() if value is not None},
         capture_output=True,
         text=True,
         timeout=seconds,
         check=False,
     )
+
+
+def start_python(*arguments: str | Path) -> subprocess.Popen[str]:
+    """Begin `python ARGUMENTS...` as `run_python` runs it."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, *arguments], cwd=TESTS, env=environment(), stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def environment() -> dict[str, str]:
+    """Of processes that find what the tests find."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 import onnx_maxpool
+from onnx_maxpool.graph.building import finished
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, resolve, versions_of
 
 Array = npt.NDArray[Any]
@@ -52,7 +53,7 @@ def model(
     node = helper.make_node(name, list(feeds), [value.name for value in outputs], name="pool", domain=version.domain)
     node.attribute.extend(attribute_of(key, value) for key, value in attributes.items())
     graph = helper.make_graph([node], "one_node", inputs, outputs)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid(version.domain, opset)], ir_version=10)
+    return finished(graph, {version.domain: opset})
 
 
 def attribute_of(name: str, value: Any) -> onnx.AttributeProto:

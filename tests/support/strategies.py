@@ -18,8 +18,8 @@ from onnx.reference import ReferenceEvaluator
 from support.older_runtimes import runtime_is_before
 
 import onnx_maxpool
-from onnx_maxpool.adapters.onnxruntime import INFERS_INDEX_TYPES
 from onnx_maxpool.conformance.oracle import maximum as oracle
+from onnx_maxpool.facts import INDEX_SPELLINGS, INFERS_INDEX_TYPES
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
 from onnx_maxpool.types import Array
 
@@ -32,7 +32,6 @@ FUNCTIONS = {
 }
 EDGES = {"onnx": "edges in the type's precision", "exact": "exact integers", "double": "double edges"}
 """The oracle's name of each setting of `bin_edges`."""
-INDEX_SPELLINGS = {"int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64"}
 
 
 @dataclass(frozen=True)

@@ -456,6 +456,17 @@ BAD_COMMANDS = (
         "os:path: expected a class of onnx.backend.base.Backend",
     ),
     BadCommand(
+        "a folder for cases that is not empty",
+        "conformance --export .",
+        "--export .: the folder holds files already, expected a new or an empty one",
+    ),
+    BadCommand("a file in place of it", "conformance --export x.npy", "--export x.npy is a file, expected a folder"),
+    BadCommand(
+        "cases to write and a backend to ask",
+        "conformance --export cases --backend native",
+        "--export cases: expected no --list, --backend or report beside it, as no backend runs",
+    ),
+    BadCommand(
         "rows that there are not",
         "bench --rows nothing",
         "--rows nothing: no row has that in its name",

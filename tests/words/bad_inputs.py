@@ -36,6 +36,12 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> 
     for what, x in (("X of rank 3", X[0]), ("X of rank 5", X[None])):
         dims = ",".join(map(str, x.shape))
         yield good.bad(what, shape_rule, f"X has shape [{dims}], expected 4 dimensions (N, C, H, W)", inputs={"X": x})
+    yield good.bad(
+        "X as wide as no window can be",
+        shape_rule,
+        "X has shape [0,1,1,2147483648], expected a height and a width of at most 2147483647",
+        inputs={"X": np.zeros((0, 1, 1, 2**31), X.dtype), "rois": rois(ROI)[..., :0, :]},
+    )
     for what, array in (
         ("rois of rank 1", np.array(ROI, np.float32)),
         ("rois of a rank too high", rois(ROI)[None]),

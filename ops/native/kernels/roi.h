@@ -12,6 +12,20 @@ namespace onnx_maxpool {
 constexpr int kMostLevels = 8;
 constexpr int64_t kNarrowMapChannels = 16;  // in a unit of that mode
 
+// Sizes of X (images, channels, height, width) and of Y (rois, channels, bins_y, bins_x).
+struct RoiDims {
+  int64_t images, channels, height, width, rois, bins_y, bins_x;
+};
+
+// The sparse table of the shared mode: maxima over 1, 2, ... 2^levels rows of the map. A sweep keeps only some of their
+// rows, in ring buffers, from the map's bottom to its top.
+struct RoiTables {
+  int levels;
+  bool sweep;
+  int64_t tallest;  // window along y
+  int64_t slots;    // for the bins of so many ROIs at once: 1 without a sweep
+};
+
 // Some ROIs of one image, those that RoiJob::rois_by_image has from `begin` to `end`, on a block of channels.
 struct RoiUnit {
   int64_t image, block, begin, end;
@@ -24,7 +38,7 @@ struct RoiTask {
 
 // Table k has the maxima over 2^k rows: in row y, over rows y to y + 2^k of the map. Any number of rows is then two
 // lines, which may overlap, and more only where `levels` ends early. A sweep keeps of each table the rows that may
-// still be asked for, row y in place `y & mask`.
+// still be asked for, row y in place `y & mask` of a ring buffer.
 struct KeptRows {
   int64_t count, mask;
 };
@@ -41,26 +55,21 @@ static inline KeptRows kept_rows(int64_t height, int64_t tallest, int levels, bo
 // A planned run over one tensor. Pointers are borrowed; every window is clipped to the map, every image number is in
 // range, and no unit is empty, so that the kernel has nothing to check.
 struct RoiJob {
-  const void* x;  // (images, channels, height, width)
-  void* y;        // (rois, channels, bins_y, bins_x)
-  int64_t images, channels, height, width;
-  int64_t rois, bins_y, bins_x;
+  const void* x;
+  void* y;
+  RoiDims dims;
+  Order order;
+  bool stream;                   // store past the caches
   const int64_t* image;          // of each ROI
   const RoiWindow* rows;         // (rois, bins_y)
   const RoiWindow* columns;      // (rois, bins_x)
   const int64_t* rois_by_image;  // ROI numbers
   const RoiUnit* units;          // of the modes that share a map
   int64_t unit_count;
-  // For the shared mode: tables of maxima over 1, 2, ... 2^levels rows of the map. A sweep keeps only some of their
-  // rows, from the map's bottom to its top, and so pools the rows of bins of a unit's ROIs in the order of `tasks`,
-  // which is that of their windows' starts, last first: `bins_y` of them for each of rois_by_image.
-  int levels;
-  bool sweep;
-  int64_t tallest;  // window along y
-  int64_t slots;    // for the bins of so many ROIs at once: 1 without a sweep
+  RoiTables tables;
+  // Of a sweep, `bins_y` for each of rois_by_image: it pools the rows of bins of a unit's ROIs in this order, which is
+  // that of their windows' starts, last first.
   const RoiTask* tasks;
-  Order order;
-  bool stream;  // store past the caches
 };
 
 // One kernel for elements of one width. Work comes in units that may run in any order and on any thread, each with

@@ -1,54 +1,35 @@
 // The maximum over windows that all planes share, and the index of its first cell. Compiled once per target.
 //
-// Lanes are neighbouring cells of a row. For a row of windows the best over the map's rows goes into a line: element by
-// element, and earlier rows first, so that a later row has to be strictly greater and ties go to the first. Windows are
-// then taken from the line in one of two ways:
-//   sliding:   neighbouring windows start one or two cells apart, so that a vector holds a window per lane: the line is
-//              combined with itself, shifted by 1, 2, 4, ... cells;
-//   gathering: each window is first folded to a vector, whose lanes have still to be combined; when there is a window
-//              for every lane, interleaving their vectors combines them all at once.
+// Lanes are neighbouring cells of a row. For a row of windows the best over the map's rows goes into a line
+// (window_line.h), from which windows are taken in one of two ways:
+//   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_slide.h);
+//   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
 // Where windows are of one row, gathering folds the map itself and there is no line. Large windows of narrow
-// elements are kernels/window_large.h's where indices are wanted.
+// elements are window_large.h's where indices are wanted.
+//
+//   map ----------> line ----------> windows ----------> outputs
+//    window_line.h      slide, gather        window_writer.h
 #include "kernels/window.h"
 
-#include "kernels/simd/order.h"
-#include "kernels/simd/shuffle.h"
+#include "kernels/window_gather.h"
 #include "kernels/window_large.h"
+#include "kernels/window_line.h"
+#include "kernels/window_list.h"
+#include "kernels/window_slide.h"
+#include "kernels/window_writer.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// What is known of a lane's cells: the greatest key and, if indices are wanted, the first position that holds it.
-template <class V, bool indexed>
-struct Best {
-  V key;
-};
-template <class V>
-struct Best<V, true> {
-  V key, position;
-};
-
-template <class Element, bool indexed>
-struct OrderFor {
-  using type = KeyOrder<Element>;
-};
-template <class Element>
-struct OrderFor<Element, true> {
-  using type = TieOrder<Element>;
-};
+// Whether the windows' starts are `step` cells apart, but for clipping.
+inline bool is_sliding(const PoolAxis& axis) { return !axis.even && axis.grain == 1; }
 
 // Keys of `Element`'s width are widened to `Lane`, which has to hold every position in a plane and one more.
 template <class Element, class Lane, bool indexed, bool sliding>
 class WindowPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  static constexpr int kRowsAtOnce = 4;            // read side by side
-  static constexpr int kArrays = indexed ? 2 : 1;  // of a line
-  static constexpr Lane kLowest = static_cast<Lane>(Lane{1} << (8 * sizeof(Lane) - 1));
-  static constexpr Lane kNowhere = static_cast<Lane>(~kLowest);
-
-  using V = Vector<Lane, kVectorBytes>;
-  using Bits = Vector<Element, kLanes * sizeof(Element)>;
-  using Cells = Best<V, indexed>;
+  static constexpr int kMostLines = 4;  // at once
+  using RowLine = Line<Lane, indexed>;
 
  public:
   static int64_t units(const PoolJob& job) {
@@ -57,25 +38,23 @@ class WindowPool {
   }
 
   static size_t scratch_bytes(const PoolJob& job) {
-    if (needs_no_line(job)) return 0;
-    return static_cast<size_t>(lines_at_once(job) * line_cells(job) * kArrays) * sizeof(Lane);
+    return needs_no_line(job) ? 0 : static_cast<size_t>(lines_at_once(job) * line_elements(job)) * sizeof(Lane);
   }
 
   static void run(const PoolJob& job, int64_t unit, void* scratch) {
     const int64_t per_unit = lines_per_unit(job), begin = unit * per_unit, left = lines(job) - begin;
-    WindowPool(job, scratch).run(begin, left < per_unit ? begin + left : begin + per_unit);
+    const int64_t end = left < per_unit ? begin + left : begin + per_unit;
+    WindowPool(job, begin, end, scratch).run(begin, end);
   }
 
  private:
-  WindowPool(const PoolJob& job, void* scratch)
+  WindowPool(const PoolJob& job, int64_t begin, int64_t end, void* scratch)
       : job_(job),
-        order_(job.order),
-        width_(job.columns.size),
         line_cells_(line_cells(job)),
-        x_end_(static_cast<const Element*>(job.x) + job.planes * plane_cells(job)),
-        lines_(static_cast<Lane*>(scratch)) {
-    for (int i = 0; i < kLanes; ++i) number_[i] = static_cast<Lane>(i);
-  }
+        lines_(static_cast<Lane*>(scratch)),
+        reader_(job),
+        filler_(job),
+        writer_(job, begin, end) {}
 
   // A line of the output is a row of windows.
   static int64_t lines_per_plane(const PoolJob& job) { return job.depth.count * job.rows.count; }
@@ -84,17 +63,31 @@ class WindowPool {
 
   // By the size of the window in the middle.
   static int64_t lines_per_unit(const PoolJob& job) {
-    const Window z = job.depth.windows[job.depth.count / 2], y = job.rows.windows[job.rows.count / 2];
+    const Window z = window_at(job.depth, job.depth.count / 2), y = window_at(job.rows, job.rows.count / 2);
     return pieces_per_unit((z.end - z.start) * (y.end - y.start) * job.columns.size);
   }
 
-  // The line's cells: those that padding adds to a row before and after, and what vectors may stick out by.
+  // A line is taken in pieces of so many windows, so that however long it is, its memory is not. Sliding windows that
+  // are long make longer pieces, as neighbouring pieces have cells of a window in common.
+  static int64_t windows_per_piece(const PoolJob& job) {
+    const int64_t most = !sliding ? kMostListed : job.columns.length > 512 ? 8 * job.columns.length : 4096;
+    return job.columns.count < most ? job.columns.count : most;
+  }
+  static bool is_one_piece(const PoolJob& job) {
+    return sliding ? windows_per_piece(job) == job.columns.count : job.columns.windows != nullptr;
+  }
+
+  // A line's cells: of the longest piece, its padding included, and what vectors may stick out by.
   static int64_t line_cells(const PoolJob& job) {
-    int64_t cells = job.columns.size;
+    const PoolAxis& axis = job.columns;
+    const int64_t count = windows_per_piece(job);
+    int64_t cells = axis.size;
     if (sliding) {
-      const int64_t wanted = job.columns.step * (job.columns.count - 1) + job.columns.length;
-      const int64_t given = cells - job.columns.first;
-      cells = wanted > given ? wanted : given;
+      cells = axis.step * (count - 1) + axis.length;
+    } else if (!is_one_piece(job)) {
+      const int64_t n = axis.size / axis.grain;
+      const int64_t wanted = axis.even ? count * (n / axis.count + 1) + 1 : axis.step * (count - 1) + axis.length;
+      if (wanted < n) cells = wanted * axis.grain;
     }
     return (cells / kLanes + 6) * kLanes;
   }
@@ -102,347 +95,120 @@ class WindowPool {
   // A line is read by vectors that straddle those which were written, for which the processor waits until those are in
   // its cache. By the time that a few more lines are filled, they are.
   static int64_t lines_at_once(const PoolJob& job) {
-    const int64_t bytes = line_cells(job) * kArrays * static_cast<int64_t>(sizeof(Lane));
-    return bytes < 4096 ? 4 : 1;
+    const int64_t bytes = line_cells(job) * RowLine::kArrays * static_cast<int64_t>(sizeof(Lane));
+    return bytes < 4096 && is_one_piece(job) ? kMostLines : 1;
   }
 
   // Whether every window lies in one row.
   static bool needs_no_line(const PoolJob& job) {
-    const auto is_one_cell = [](const PoolAxis& axis) { return axis.size == 1 || (axis.step && axis.length == 1); };
+    const auto is_one_cell = [](const PoolAxis& axis) {
+      return axis.size == 1 || (is_sliding(axis) && axis.length == 1);
+    };
     return !sliding && is_one_cell(job.depth) && is_one_cell(job.rows);
   }
 
+  static int64_t line_elements(const PoolJob& job) { return line_cells(job) * RowLine::kArrays; }
+
   void run(int64_t begin, int64_t end) {
-    output_ = begin * job_.columns.count;
-    end_ = end * job_.columns.count;
-    const int64_t first_plane = begin / lines_per_plane(job_);
-    plane_end_ = (first_plane + 1) * lines_per_plane(job_) * job_.columns.count;
-    first_index_ = first_plane * job_.index_step;
-    int64_t z = begin % lines_per_plane(job_) / job_.rows.count, y = begin % job_.rows.count;
-    const Element* plane = static_cast<const Element*>(job_.x) + first_plane * plane_cells(job_);
     const bool direct = needs_no_line(job_);
-    const int64_t at_once = lines_at_once(job_);
+    const int64_t at_once = lines_at_once(job_), per_piece = windows_per_piece(job_), all = job_.columns.count;
+    plane_ = static_cast<const Element*>(job_.x) + begin / lines_per_plane(job_) * plane_cells(job_);
+    z_ = begin % lines_per_plane(job_) / job_.rows.count;
+    y_ = begin % job_.rows.count;
     for (int64_t line = begin; line < end;) {
-      const int64_t count = end - line < at_once ? end - line : at_once;
-      for (int64_t i = 0; i < count; ++i) {
-        use_line(i);
-        const Window depth = job_.depth.windows[z], rows = job_.rows.windows[y];
-        if (direct) {
-          if constexpr (!sliding) gather_from_row(plane, (depth.start * job_.rows.size + rows.start) * width_);
-        } else {
-          fill_line(plane, depth, rows);
+      const int64_t lines = end - line < at_once ? end - line : at_once;
+      for (int64_t first = 0; first < all; first += per_piece) {
+        const int64_t count = all - first < per_piece ? all - first : per_piece;
+        const Window* const windows = windows_of(first, count);
+        const Window columns = columns_of(windows, first, count);
+        for (int64_t i = 0; i < lines; ++i) {
+          if (direct) {
+            if constexpr (!sliding) gather_from_row(windows, count);
+          } else {
+            fill(line_number(i), columns);
+          }
+          if (first + count == all) next_line();
         }
-        if (++y < job_.rows.count) continue;
-        y = 0;
-        if (++z < job_.depth.count) continue;
-        z = 0;
-        plane += plane_cells(job_);
+        if (windows == listed_ && !direct) shift(listed_, count, columns.start);
+        for (int64_t i = 0; i < lines && !direct; ++i) pool(line_number(i), windows, count);
       }
-      for (int64_t i = 0; i < count && !direct; ++i) {
-        use_line(i);
-        if constexpr (sliding) {
-          slide();
-        } else {
-          gather_from_line();
-        }
-      }
-      line += count;
+      line += lines;
     }
-    if constexpr (!sliding) {
-      if (gathered_) combine_gathered();
-    }
+    if constexpr (!sliding) gather_.finish([&](const auto& cells, int64_t wanted) { writer_.write(cells, wanted); });
   }
 
-  void use_line(int64_t i) {
-    keys_ = lines_ + i * kArrays * line_cells_;
-    positions_ = keys_ + (kArrays - 1) * line_cells_;
+  ONNX_MAXPOOL_INLINE void next_line() {
+    if (++y_ < job_.rows.count) return;
+    y_ = 0;
+    if (++z_ < job_.depth.count) return;
+    z_ = 0;
+    plane_ += plane_cells(job_);
   }
 
-  // The cells of a row from `from` on. Lanes beyond the row may hold anything, but nothing beyond the tensor is read.
-  V keys_at(const Element* from) const { return promote_to<Lane, Element, kLanes>(order_.to_key(load<Bits>(from))); }
-  V keys_at_end(const Element* from) const {
-    const int64_t left = x_end_ - from;
-    if (left >= kLanes) return keys_at(from);
-    Element copy[kLanes] = {};
-    __builtin_memcpy(copy, from, static_cast<size_t>(left) * sizeof(Element));
-    return keys_at(copy);
+  // The line of the row of windows that is next, of these columns.
+  ONNX_MAXPOOL_INLINE void fill(RowLine line, Window columns) const {
+    filler_.template fill<sliding>(line, plane_, window_at(job_.depth, z_), window_at(job_.rows, y_), columns);
   }
 
-  Cells cells_at(V key, int64_t position) const {
-    if constexpr (indexed) {
-      return {key, number_ + static_cast<Lane>(position)};
+  // The next `count` windows of a line, of which those that do not slide are cells of it.
+  ONNX_MAXPOOL_INLINE void pool(RowLine line, const Window* windows, int64_t count) {
+    const auto write = [&](const auto& cells, int64_t wanted) { writer_.write(cells, wanted); };
+    if constexpr (sliding) {
+      slide(line, count, job_.columns.step, job_.columns.length, write);
     } else {
-      return {key};
+      for (int64_t i = 0; i < count; ++i) gather_.add(fold(line, windows[i]), write);
     }
   }
 
-  // The better of what is known before and of cells whose positions are all greater.
-  static void follow(Cells& best, const Cells& next) {
-    if constexpr (indexed) best.position = next.key > best.key ? next.position : best.position;
-    best.key = max(best.key, next.key);
-  }
-
-  // The better of cells in any order.
-  static Cells either(const Cells& a, const Cells& b) {
-    const V key = max(a.key, b.key);
-    if constexpr (indexed) {
-      const V nowhere = V{} + kNowhere;
-      const V i = a.key == key ? a.position : nowhere, j = b.key == key ? b.position : nowhere;
-      return {key, i < j ? i : j};
-    } else {
-      return {key};
+  ONNX_MAXPOOL_INLINE void gather_from_row(const Window* windows, int64_t count) {
+    const int64_t z = window_at(job_.depth, z_).start, y = window_at(job_.rows, y_).start;
+    const int64_t offset = (z * job_.rows.size + y) * job_.columns.size;
+    const Element* const row = plane_ + offset;
+    const CellReader<Element, Lane, indexed> reader = reader_;
+    for (int64_t i = 0; i < count; ++i) {
+      gather_.add(fold(reader, row, offset, windows[i]),
+                  [&](const auto& cells, int64_t wanted) { writer_.write(cells, wanted); });
     }
   }
 
-  Cells line_at(int64_t x) const {
-    if constexpr (indexed) {
-      return {load<V>(keys_ + x), load<V>(positions_ + x)};
-    } else {
-      return {load<V>(keys_ + x)};
-    }
-  }
-  void set_line(int64_t x, const Cells& cells) {
-    store(keys_ + x, cells.key);
-    if constexpr (indexed) store(positions_ + x, cells.position);
+  RowLine line_number(int64_t i) const {
+    Lane* const keys = lines_ + i * RowLine::kArrays * line_cells_;
+    return {keys, keys + (RowLine::kArrays - 1) * line_cells_};
   }
 
-  // Cells that lose against every other.
-  static Cells padding() {
-    if constexpr (indexed) {
-      return {V{} + kLowest, V{} + kNowhere};
-    } else {
-      return {V{} + kLowest};
-    }
+  // Of a line, `count` windows from the first on; sliding ones need no list.
+  const Window* windows_of(int64_t first, int64_t count) {
+    if (sliding || job_.columns.windows) return job_.columns.windows;
+    list_windows(job_.columns, first, count, listed_);
+    return listed_;
   }
 
-  // The line of a row of windows, and the padding on either side of it (P4).
-  void fill_line(const Element* plane, Window depth, Window rows) {
-    const int64_t before = sliding ? -job_.columns.first : 0;
-    for (int64_t x = 0; x < before; x += kLanes) set_line(x, padding());
-    int64_t offsets[kRowsAtOnce];
-    int count = 0;
-    bool first = true;
-    for (int64_t z = depth.start; z < depth.end; ++z) {
-      for (int64_t y = rows.start; y < rows.end; ++y) {
-        offsets[count++] = (z * job_.rows.size + y) * width_;
-        if (count < kRowsAtOnce) continue;
-        add_rows<kRowsAtOnce>(plane, offsets, first, before);
-        first = false;
-        count = 0;
-      }
-    }
-    if (count == 1) add_rows<1>(plane, offsets, first, before);
-    if (count == 2) add_rows<2>(plane, offsets, first, before);
-    if (count == 3) add_rows<3>(plane, offsets, first, before);
+  // From columns to cells of the line that begins with this one.
+  static void shift(Window* windows, int64_t count, int64_t column) {
+    for (int64_t i = 0; i < count; ++i) windows[i] = {windows[i].start - column, windows[i].end - column};
+  }
+
+  // The columns of a line for these windows: of sliding ones with their padding.
+  Window columns_of(const Window* windows, int64_t first, int64_t count) const {
+    const PoolAxis& axis = job_.columns;
     if (sliding) {
-      const int64_t wanted = job_.columns.step * (job_.columns.count - 1) + job_.columns.length;
-      for (int64_t x = before + width_; x < wanted; x += kLanes) set_line(x, padding());
+      const int64_t start = axis.first + first * axis.step;
+      return {start, start + axis.step * (count - 1) + axis.length};
     }
-  }
-
-  template <int count>
-  void add_rows(const Element* plane, const int64_t* offsets, bool first, int64_t before) {
-    const Element* rows[count];
-    for (int i = 0; i < count; ++i) rows[i] = plane + offsets[i];
-    int64_t x = 0;
-    for (; x + kLanes <= width_; x += kLanes) {
-      for (int i = 0; i < count; ++i) prefetch_next_page(rows[i] + x);
-      add_cells<count>(offsets, first, x, before, [&](int i) { return keys_at(rows[i] + x); });
-    }
-    if (x < width_) add_cells<count>(offsets, first, x, before, [&](int i) { return keys_at_end(rows[i] + x); });
-  }
-
-  template <int count, class KeysAt>
-  void add_cells(const int64_t* offsets, bool first, int64_t x, int64_t before, KeysAt keys_at_row) {
-    Cells best = cells_at(keys_at_row(0), offsets[0] + x);
-#pragma GCC unroll 4
-    for (int i = 1; i < count; ++i) follow(best, cells_at(keys_at_row(i), offsets[i] + x));
-    if (!first) {
-      Cells earlier = line_at(before + x);
-      follow(earlier, best);
-      best = earlier;
-    }
-    set_line(before + x, best);
-  }
-
-  // A window per lane.
-  void slide() {
-    const int64_t count = job_.columns.count, length = job_.columns.length;
-    // Up to 3 cells are combined as they are; for more the line is made to hold the best of 2, 4, ... cells first,
-    // so that two overlapping parts make up a window.
-    int64_t taps = length, apart = 1;
-    if (length > 3) {
-      int64_t part = 1;
-      for (; 2 * part <= length; part *= 2) {
-        const int64_t end = job_.columns.step * (count - 1) + length - part;
-        for (int64_t x = 0; x < end; x += kLanes) set_line(x, either(line_at(x), line_at(x + part)));
-      }
-      taps = 2;
-      apart = length - part;
-    }
-    if (job_.columns.step == 1) {
-      for (int64_t i = 0; i < count; i += kLanes) {
-        Cells best = line_at(i);
-        for (int64_t tap = 1; tap < taps; ++tap) best = either(best, line_at(i + tap * apart));
-        write(best, count - i);
-      }
-    } else if (length > 3) {
-      for (int64_t i = 0; i < count; i += kLanes) {
-        const int64_t x = 2 * i;
-        write(even(either(line_at(x), line_at(x + apart)), either(line_at(x + kLanes), line_at(x + kLanes + apart))),
-              count - i);
-      }
-    } else {
-      for (int64_t i = 0; i < count; i += kLanes) {
-        const Cells a = line_at(2 * i), b = line_at(2 * i + kLanes);
-        Cells best = even(a, b);
-        if (taps > 1) best = either(best, odd(a, b));
-        if (taps > 2) best = either(best, even(line_at(2 * i + 2), line_at(2 * i + 2 + kLanes)));
-        write(best, count - i);
-      }
-    }
-  }
-
-  // The windows of a row of them, each folded to a vector: whole vectors, the last of which reaches back over cells
-  // that it has already, or the first lanes of one.
-  void gather_from_line() {
-    for (int64_t i = 0; i < job_.columns.count; ++i) {
-      const Window window = job_.columns.windows[i];
-      Cells best = line_at(window.start);
-      const int64_t last = window.end - kLanes;
-      if (last < window.start) {
-        gather(first_lanes(best, window.end - window.start));
-        continue;
-      }
-      for (int64_t x = window.start + kLanes; x < last; x += kLanes) best = either(best, line_at(x));
-      gather(either(best, line_at(last)));
-    }
-  }
-
-  void gather_from_row(const Element* plane, int64_t offset) {
-    const Element* row = plane + offset;
-    for (int64_t i = 0; i < job_.columns.count; ++i) {
-      const Window window = job_.columns.windows[i];
-      const int64_t last = window.end - kLanes;
-      if (last < window.start) {
-        const V key = keys_at_end(row + window.start);
-        gather(first_lanes(cells_at(key, offset + window.start), window.end - window.start));
-        continue;
-      }
-      Cells best = cells_at(keys_at(row + window.start), offset + window.start);
-      for (int64_t x = window.start + kLanes; x < last; x += kLanes) {
-        prefetch_next_page(row + x);
-        follow(best, cells_at(keys_at(row + x), offset + x));
-      }
-      follow(best, cells_at(keys_at(row + last), offset + last));
-      gather(best);
-    }
-  }
-
-  Cells first_lanes(Cells cells, int64_t count) const {
-    const V limit = V{} + static_cast<Lane>(count);
-    cells.key = number_ < limit ? cells.key : padding().key;
-    if constexpr (indexed) cells.position = number_ < limit ? cells.position : padding().position;
-    return cells;
-  }
-
-  void gather(const Cells& window) {
-    waiting_[gathered_++] = window;
-    if (gathered_ == kLanes) combine_gathered();
-  }
-
-  // Halves the number of vectors while doubling the number of windows in each, to the windows' order at the end.
-  void combine_gathered() {
-    for (int i = gathered_; i < kLanes; ++i) waiting_[i] = padding();
-#pragma GCC unroll 6
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int i = 0; i < half; ++i) waiting_[i] = interleaved(waiting_[i], waiting_[i + half]);
-    }
-    write(waiting_[0], gathered_);
-    gathered_ = 0;
-  }
-
-  static Cells interleaved(const Cells& a, const Cells& b) {
-    if constexpr (indexed) {
-      return either({interleave_whole_lower<Lane>(a.key, b.key), interleave_whole_lower<Lane>(a.position, b.position)},
-                    {interleave_whole_upper<Lane>(a.key, b.key), interleave_whole_upper<Lane>(a.position, b.position)});
-    } else {
-      return either({interleave_whole_lower<Lane>(a.key, b.key)}, {interleave_whole_upper<Lane>(a.key, b.key)});
-    }
-  }
-  static Cells even(const Cells& a, const Cells& b) {
-    if constexpr (indexed) {
-      return {concat_even<Lane>(a.key, b.key), concat_even<Lane>(a.position, b.position)};
-    } else {
-      return {concat_even<Lane>(a.key, b.key)};
-    }
-  }
-  static Cells odd(const Cells& a, const Cells& b) {
-    if constexpr (indexed) {
-      return {concat_odd<Lane>(a.key, b.key), concat_odd<Lane>(a.position, b.position)};
-    } else {
-      return {concat_odd<Lane>(a.key, b.key)};
-    }
-  }
-
-  // The next outputs: the first `count` lanes, or all. A unit's outputs are one contiguous piece and come in order,
-  // so that lanes beyond are overwritten by what follows; but nothing may stick out of the piece.
-  void write(const Cells& best, int64_t count) {
-    if (count > kLanes) count = kLanes;
-    const Bits values = order_.from_key(truncate_to<Element, Lane, kLanes>(best.key));
-    const bool whole = output_ + kLanes <= end_;
-    Element* to = static_cast<Element*>(job_.y) + output_;
-    if (whole) {
-      store(to, values);
-    } else {
-      __builtin_memcpy(to, &values, static_cast<size_t>(count) * sizeof(Element));
-    }
-    if constexpr (indexed) {
-      if (job_.indices_are_64_bits) {
-        write_indices<uint64_t>(best.position, count, whole);
-      } else {
-        write_indices<uint32_t>(best.position, count, whole);
-      }
-    }
-    output_ += count;
-  }
-
-  template <class Index>
-  void write_indices(const V& position, int64_t count, bool whole) {
-    Lane positions[kLanes];
-    store(positions, position);
-    Index* to = static_cast<Index*>(job_.indices) + output_;
-    Index rest[kLanes];
-    Index* out = whole ? to : rest;
-    if (job_.index_step == 0 || output_ + count <= plane_end_) {
-      const Index first = static_cast<Index>(first_index_);
-      for (int i = 0; i < kLanes; ++i) out[i] = first + static_cast<Index>(positions[i]);
-    } else {
-      for (int i = 0; i < count; ++i) {
-        if (output_ + i == plane_end_) next_plane();
-        out[i] = static_cast<Index>(first_index_) + static_cast<Index>(positions[i]);
-      }
-    }
-    if (!whole) __builtin_memcpy(to, rest, static_cast<size_t>(count) * sizeof(Index));
-    if (job_.index_step && output_ + count == plane_end_) next_plane();
-  }
-
-  void next_plane() {
-    first_index_ += job_.index_step;
-    plane_end_ += lines_per_plane(job_) * job_.columns.count;
+    if (job_.columns.windows) return {0, axis.size};
+    return {windows[0].start, windows[count - 1].end};
   }
 
   const PoolJob& job_;
-  const typename OrderFor<Element, indexed>::type order_;
-  const int64_t width_, line_cells_;
-  const Element* const x_end_;
+  const int64_t line_cells_;
   Lane* const lines_;
-  Lane *keys_ = nullptr, *positions_ = nullptr;  // of the line in use
-  V number_;                                     // of each lane
-  Cells waiting_[sliding ? 1 : kLanes];
-  int gathered_ = 0;
-  int64_t output_ = 0, end_ = 0;             // numbers of outputs: the next one, and the unit's end
-  int64_t plane_end_ = 0, first_index_ = 0;  // of the plane that the next output belongs to
+  const CellReader<Element, Lane, indexed> reader_;
+  const LineFiller<Element, Lane, indexed> filler_;
+  WindowWriter<Element, Lane, indexed> writer_;
+  Gather<Lane, indexed> gather_;
+  const Element* plane_ = nullptr;            // of the next line
+  int64_t z_ = 0, y_ = 0;                     // its windows
+  Window listed_[sliding ? 1 : kMostListed];  // of a piece, where the job has no list
 };
 
 template <class Element, class Lane, bool indexed, bool sliding>
@@ -456,8 +222,8 @@ template <class Element, class Lane, bool indexed>
 const PoolKernel& of_steps(const PoolJob& job) {
   // Not where padding would make the line much longer than its row.
   const PoolAxis& x = job.columns;
-  const bool sliding =
-      x.count > 1 && (x.step == 1 || x.step == 2) && x.step * (x.count - 1) + x.length < 4 * x.size + 1024;
+  const bool sliding = is_sliding(x) && x.count > 1 && (x.step == 1 || x.step == 2) &&
+                       x.step * (x.count - 1) + x.length < 4 * x.size + 1024;
   return sliding ? of<Element, Lane, indexed, true>() : of<Element, Lane, indexed, false>();
 }
 

@@ -9,13 +9,18 @@
 
 namespace onnx_maxpool {
 
-// The planned windows along one axis. The kernel has nothing to check: they are clipped, and none is empty.
+// The windows along one axis. They are arithmetic, and only few are listed: a tensor may have as many windows as bytes,
+// and a list of those would take many times its memory. The kernel has nothing to check: none is empty.
+constexpr int64_t kMostListed = 4096;
 struct PoolAxis {
-  int64_t size;
-  int64_t count;
-  const Window* windows;
-  // Where window i is [first + i*step, first + i*step + length) before it is clipped; otherwise step is 0.
+  int64_t size;   // cells
+  int64_t count;  // windows
+  // Even windows share out the axis (A2): window i is [floor(i*n / count), ceil((i+1)*n / count)) of n = size / grain.
+  // Others are [first + i*step, first + i*step + length), clipped into [0, n) (P4).
+  bool even;
   int64_t first, step, length;
+  int64_t grain = 1;                // cells that windows take as one
+  const Window* windows = nullptr;  // where there are no more than kMostListed
 };
 
 // A planned run over a tensor of planes. Pointers are borrowed.

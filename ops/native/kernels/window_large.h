@@ -6,6 +6,7 @@
 
 #include "kernels/simd/order.h"
 #include "kernels/window.h"
+#include "kernels/window_list.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
@@ -21,10 +22,11 @@ class LargeWindowPool {
   // Whether the job's windows are of one row, as those of whole maps are (operators/window_op.cc), and large enough.
   static bool takes(const PoolJob& job) {
     if (job.depth.size > 1 || job.rows.size > 1) return false;
-    for (int64_t i = 0; i < job.columns.count; ++i) {
-      if (job.columns.windows[i].end - job.columns.windows[i].start < kBlock) return false;
-    }
-    return true;
+    // No other one is smaller than these: it is clipped less, or its edges are rounded as well.
+    const Window first = window_at(job.columns, 0), last = window_at(job.columns, job.columns.count - 1);
+    const int64_t smallest =
+        first.end - first.start < last.end - last.start ? first.end - first.start : last.end - last.start;
+    return smallest >= kBlock;
   }
 
   static int64_t units(const PoolJob& job) {
@@ -44,14 +46,14 @@ class LargeWindowPool {
 
   static int64_t windows(const PoolJob& job) { return job.planes * job.columns.count; }
   static int64_t windows_per_unit(const PoolJob& job) {
-    const Window window = job.columns.windows[job.columns.count / 2];
+    const Window window = window_at(job.columns, job.columns.count / 2);
     return pieces_per_unit(window.end - window.start);
   }
 
   void pool_window(int64_t number) {
     const int64_t plane = number / job_.columns.count;
     const Element* row = static_cast<const Element*>(job_.x) + plane * job_.columns.size;
-    const Window window = job_.columns.windows[number % job_.columns.count];
+    const Window window = window_at(job_.columns, number % job_.columns.count);
     int64_t block = window.start;
     Element best = greatest(row, block, window.end);
     for (int64_t next = block + kBlock; next < window.end; next += kBlock) {

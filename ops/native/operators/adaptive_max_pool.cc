@@ -16,7 +16,7 @@ class AdaptiveMaxPool : public Kernel {
       : type_(variant.types[0]),
         size_type_(variant.types[1]),
         has_indices_(attributes.has_output(1)),
-        index_type_(index_type(kName, variant, attributes, "i64", "i32")) {}
+        index_type_(index_type(kName, variant, attributes)) {}
 
   void compute(const Run& run) const override {
     const Tensor x = run.input(0), size = run.input(1);
@@ -29,13 +29,13 @@ class AdaptiveMaxPool : public Kernel {
       if (dim == 0) refuse("X has shape " + text(x.shape) + ", expected spatial dimensions of at least 1");
     }
     const Shape sizes = output_size(size, spatial.size());
-    std::vector<AxisPlan> axes;
+    std::vector<PoolAxis> axes;
     for (size_t i = 0; i < spatial.size(); ++i) axes.push_back({spatial[i], sizes[i], true, 0, 0, 0});
     if (has_indices_ && index_type_ == ElementType::int32_ && x.shape[0] && x.shape[1]) {
       const int64_t cells = checked_cells(spatial);
       if (cells < 0 || cells > kMostInt32) {
         refuse("X has shape " + text(x.shape) + ", expected at most " + std::to_string(kMostInt32) +
-               " cells in a channel, as many as i32 indices number");
+               " cells in a channel, as many as " + spelling_of(index_type_) + " indices number");
       }
     }
     pool_windows(run, kName, type_, x, axes, {has_indices_, index_type_, 0});
@@ -67,23 +67,21 @@ class AdaptiveMaxPool : public Kernel {
 };
 
 std::vector<Parameter> inputs(const Variant& variant) { return {{variant.types[0]}, {variant.types[1]}}; }
-std::vector<Parameter> outputs(const Variant& variant) {
-  return {{variant.types[0]}, index_parameter(variant, ElementType::int64_)};
-}
+std::vector<Parameter> outputs(const Variant& variant) { return {{variant.types[0]}, index_parameter(variant)}; }
 
 std::unique_ptr<Kernel> create(const Variant& variant, const Attributes& attributes) {
   return std::make_unique<AdaptiveMaxPool>(variant, attributes);
 }
 
 void infer(const Variant& variant, const Inference& node) {
-  // The sizes are not to be seen here, but how many there are tells X's rank where X's own shape does not. An output's
-  // type cannot be set without a rank: where neither tells it, it is that of images.
+  // The sizes are not to be seen here, but how many there are tells X's rank where X's own shape does not.
   const Dim sizes = node.input(1, 1)[0];
   size_t rank = node.input_rank(0);
-  if (rank == 0) rank = sizes.size >= 1 && sizes.size <= 3 ? static_cast<size_t>(sizes.size) + 2 : 4;
+  if (rank == 0 && sizes.size >= 1 && sizes.size <= 3) rank = static_cast<size_t>(sizes.size) + 2;
+  if (rank == 0) return infer_windows_of_any_rank(variant, node);
   std::vector<Dim> dims = node.input(0, rank);
   for (size_t i = 2; i < rank; ++i) dims[i] = Inference::unknown();
-  infer_windows(variant, node, dims, "i64");
+  infer_windows(variant, node, dims);
 }
 
 }  // namespace

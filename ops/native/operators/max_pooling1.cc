@@ -37,7 +37,7 @@ class MaxPooling1 : public Kernel {
     check_counts("strides", strides_, axes, strides_.size() == window_.size());
     check_padding("start_padding", start_padding_);
     check_padding("end_padding", end_padding_);
-    index_type_ = index_type(kName, variant, attributes, "u32", "u64");
+    index_type_ = index_type(kName, variant, attributes);
   }
 
   void compute(const Run& run) const override {
@@ -47,7 +47,7 @@ class MaxPooling1 : public Kernel {
       refuse("X has shape " + text(x.shape) + ", expected " +
              (axes == 2 ? "4 dimensions (N, C, H, W)" : "5 dimensions (N, C, D, H, W)"));
     }
-    std::vector<AxisPlan> plans;
+    std::vector<PoolAxis> plans;
     std::vector<uint64_t> y(x.shape.begin(), x.shape.begin() + 2);
     for (size_t i = 0; i < axes; ++i) {
       const int64_t size = x.shape[2 + i];
@@ -64,7 +64,7 @@ class MaxPooling1 : public Kernel {
       const int64_t cells = checked_cells(x.shape);
       if (cells < 0 || cells > kMostUint32) {
         refuse("X has shape " + text(x.shape) + ", expected at most " + std::to_string(kMostUint32) +
-               " cells, as many as u32 indices number");
+               " cells, as many as " + spelling_of(index_type_) + " indices number");
       }
     }
     if (*std::max_element(y.begin(), y.end()) > kMostWindows) refuse_bytes(kName, "Y", text(y));
@@ -95,9 +95,7 @@ class MaxPooling1 : public Kernel {
 };
 
 std::vector<Parameter> inputs(const Variant& variant) { return {{variant.types[0]}}; }
-std::vector<Parameter> outputs(const Variant& variant) {
-  return {{variant.types[0]}, index_parameter(variant, ElementType::uint32_)};
-}
+std::vector<Parameter> outputs(const Variant& variant) { return {{variant.types[0]}, index_parameter(variant)}; }
 
 std::unique_ptr<Kernel> create(const Variant& variant, const Attributes& attributes) {
   return std::make_unique<MaxPooling1>(variant, attributes);
@@ -119,7 +117,7 @@ void infer(const Variant& variant, const Inference& node) {
     const uint64_t count = known ? window_count(dim.size, start[i], end[i], window[i], strides[i]) : 0;
     dim = known && count <= kMostWindows ? Dim{static_cast<int64_t>(count), ""} : Inference::unknown();
   }
-  infer_windows(variant, node, dims, "u32");
+  infer_windows(variant, node, dims);
 }
 
 }  // namespace

@@ -108,33 +108,24 @@ class RoiNode : public Kernel {
     const RoiKernel& kernel = kernels().roi(element_size(type_), x.shape[1]);
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
-    const RoiPlan plan = plan_rois({images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1],
-                                    (x.shape[1] + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
-                                    run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_))},
-                                   windows);
-    RoiJob job{};
-    job.x = x.data;
-    job.y = y;
-    job.images = images;
-    job.channels = x.shape[1];
-    job.height = x.shape[2];
-    job.width = x.shape[3];
-    job.rois = shape[0];
-    job.bins_y = pooled_[0];
-    job.bins_x = pooled_[1];
-    job.image = windows.image.data();
-    job.rows = windows.rows.data();
-    job.columns = windows.columns.data();
-    job.rois_by_image = plan.rois_by_image.data();
-    job.units = plan.units.data();
-    job.unit_count = static_cast<int64_t>(plan.units.size());
-    job.levels = plan.levels;
-    job.sweep = plan.sweep;
-    job.tallest = plan.tallest;
-    job.slots = plan.slots;
-    job.tasks = plan.tasks.data();
-    job.order = order_of(type_);
-    job.stream = static_cast<size_t>(bytes) > machine().streaming_threshold;
+    const RoiDims dims = {images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
+    const RoiPlan plan =
+        plan_rois({dims, (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
+                   run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_))},
+                  windows);
+    const RoiJob job = {x.data,
+                        y,
+                        dims,
+                        order_of(type_),
+                        static_cast<size_t>(bytes) > machine().streaming_threshold,
+                        windows.image.data(),
+                        windows.rows.data(),
+                        windows.columns.data(),
+                        plan.rois_by_image.data(),
+                        plan.units.data(),
+                        static_cast<int64_t>(plan.units.size()),
+                        plan,
+                        plan.tasks.data()};
     const RoiKernel::Mode& mode = kernel.*plan.mode;
     run.parallel(mode.units(job), mode.scratch_bytes(job), plan.cycles,
                  [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });

@@ -16,20 +16,16 @@ struct RoiWindows {
 };
 
 // The kernel's choices, and the arrays behind them.
-struct RoiPlan {
+struct RoiPlan : RoiTables {
   RoiKernel::Mode RoiKernel::* mode;
   double cycles;  // an estimate
-  int levels;
-  bool sweep;
-  int64_t tallest, slots;
   std::vector<int64_t> rois_by_image;
   std::vector<RoiUnit> units;  // of the modes that share a map
   std::vector<RoiTask> tasks;  // of a sweep
 };
 
 // What the plan depends on, beside the windows.
-struct RoiShape {
-  int64_t images, channels, height, width, rois, bins_y, bins_x;
+struct RoiShape : RoiDims {
   int64_t blocks;            // of channels
   int64_t vector_bytes;      // of a block's vector
   int64_t narrow_map_width;  // the kernel's

@@ -20,20 +20,22 @@ class Kernel {
   virtual void compute(const Run& run) const = 0;
 };
 
-// One row of the native table: an operator for one combination of element types, in one compatibility setting.
+// An operator for one combination of element types, its index's included, in one compatibility setting.
 struct Variant {
   const char* domain;
   int since_version;
-  std::vector<ElementType> types;  // of the type variables, in the registry's order
+  std::vector<ElementType> types;        // of the type variables, in the registry's order
+  std::vector<ElementType> index_types;  // that an index output may have, the default first; none without one
+  ElementType index_type;                // this variant's
   BinEdges bin_edges;
   // Whether shape inference may set an optional output's type: in ONNX Runtime before 1.28 that ends the process
-  // where a node leaves the output out, and inference cannot tell.
+  // where a node leaves the output out, and inference cannot tell. There are then no variants but the default's.
   bool infers_optional_outputs;
 };
 
 // A formal input or output.
 struct Parameter {
-  ElementType type;  // undefined: set by shape inference
+  ElementType type;
   ort::Characteristic characteristic = ort::kRequired;
 };
 

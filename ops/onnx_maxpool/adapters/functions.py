@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from onnx_maxpool.adapters.sessions import NEWEST, Setting, run
 from onnx_maxpool.errors import OperatorError, listing
-from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE
-from onnx_maxpool.operators.registry import INDEX_SPELLINGS
+from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS
 from onnx_maxpool.types import Array, BinEdges
 
 Attribute = tuple[str, Any]

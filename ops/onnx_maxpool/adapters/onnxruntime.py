@@ -13,20 +13,17 @@ import onnxruntime as ort
 
 from onnx_maxpool.adapters.registration import config_entry, register, registered_bin_edges
 from onnx_maxpool.errors import ModelError, OperatorError
+from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS, INFERS_INDEX_TYPES
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.nodes import OperatorNode, own_functions
 from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, check_ort_file, is_ort_format, read_model
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators.attributes import attribute_value
-from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE
-from onnx_maxpool.operators.registry import INDEX_SPELLINGS, newest_versions
+from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import BinEdges, PythonFunction
 
 Providers = Sequence[str | tuple[str, dict[Any, Any]]]
-
-INFERS_INDEX_TYPES = (1, 28)
-"""The first ONNX Runtime in which an attribute may choose the type of an output that a node may leave out."""
 
 PROTOBUF_LIMIT = 2**31 - 1
 

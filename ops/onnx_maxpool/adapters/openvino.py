@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS
 from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE, index_type
-from onnx_maxpool.operators.registry import INDEX_SPELLINGS, versions_of
+from onnx_maxpool.operators.definition import index_type
+from onnx_maxpool.operators.registry import versions_of
 
 
 def openvino_extensions() -> list[Any]:

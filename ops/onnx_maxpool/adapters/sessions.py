@@ -15,6 +15,7 @@ from onnx_maxpool.adapters.arrays import run_quickly
 from onnx_maxpool.adapters.onnxruntime import CPU, check_index_types, with_threads
 from onnx_maxpool.adapters.registration import register
 from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.graph.building import finished
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions
@@ -92,8 +93,7 @@ def _make(setting: Setting) -> Entry:
         for name, kind in zip(definition.inputs, types, strict=True)
     ]
     graph = helper.make_graph([node], version.name, given, [helper.make_empty_tensor_value_info(y) for y in outputs])
-    opset = helper.make_opsetid(version.domain, version.since_version)
-    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
+    model = finished(graph, {version.domain: version.since_version})
 
     check_index_types(operator_nodes(model))
 

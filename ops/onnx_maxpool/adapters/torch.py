@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from onnx import FunctionProto, TensorProto, TypeProto, defs, helper
 
 from onnx_maxpool.adapters.portable.library import DOMAIN, PUBLIC_DOMAIN, whole_function
 from onnx_maxpool.adapters.portable.static.translation import translate
-from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.errors import OperatorError, listing, shape
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, resolve
 from onnx_maxpool.operators.schemas import register_schemas
 from onnx_maxpool.types import Array, BinEdges, type_name
@@ -33,20 +33,23 @@ def translation_table(
     """Translations for `torch.onnx.export(..., dynamo=True, custom_translation_table=translation_table())`.
 
     Translated are `adaptive_max_pool1d`, `2d` and `3d`, with and without indices, to any output size, for static and
-    dynamic shapes; and, where torchvision is imported, its `roi_pool`, by its first output alone: a model that uses the
-    second is no valid ONNX model. The target is "custom", our operators, for `load`; or "portable", functions of
-    standard operators, for any runtime.
+    dynamic shapes; and, where torchvision is imported, the first output of its `roi_pool`. The target is "custom", our
+    operators, for `load`; or "portable", functions of standard operators, for any runtime.
 
-    Output sizes are constants of the model: of one that comes from the input's shape, as None does, torch hands on the
-    example's, with `Dim.AUTO` without a word; with `Dim.DYNAMIC` it refuses.
+    Output sizes and ROI pooling's scale are constants of the model. Where the model computes one from a dynamic axis,
+    as None and `x.shape[2] // 2` do, torch puts the example's number in its place. The translation sees that in what
+    torch noted while it traced, and the export fails: leave the axis out of `dynamic_shapes`, or name a number. It also
+    fails where torch took the same number for something else.
 
     The exported model gives what torch gives, but that of several NaNs in a window the first is the maximum's place,
     not the last (G5). `bin_edges` (M7) and `control_flow` are for the target "portable" only, as in `to_portable`: of
-    our operators, the session decides. Without control flow the exported shapes must be static, and an export raises
-    OperatorError where they are not.
+    our operators, the session decides.
 
     Raises OperatorError for another target, and for `bin_edges` or `control_flow=False` with the target "custom";
-    ValueError for other `bin_edges`; and ModuleNotFoundError without torch.
+    ValueError for other `bin_edges`; and ModuleNotFoundError without torch. An export raises torch's own error, with an
+    OperatorError as its first cause, for a size or a scale that is computed from a dynamic axis, for a model that uses
+    the second output of `roi_pool`, the places of the maxima, which no operator gives, and without control flow for
+    shapes that are dynamic.
     """
     check_bin_edges(bin_edges)
     portable = _emit_portable if control_flow else _emit_static
@@ -78,6 +81,8 @@ def _adaptive_max_pool(rank: int, emit: Emit) -> Translation:
     def adaptive_max_pool(self: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
         from onnxscript import opset18 as op
 
+        said = f"AdaptiveMaxPool: output_size is {shape(output_size)}"
+        _reject_computed(said, output_size, self, "adaptive_max_pool")
         is_batched = len(self.shape) == rank + 2
         first = op.Constant(value_ints=[0])
         x = self if is_batched else _described(op.Unsqueeze(self, first), self)
@@ -91,12 +96,84 @@ def _roi_pool(emit: Emit) -> Translation:
     def roi_pool(input: Any, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int) -> list[Any]:
         import onnx_ir
 
-        sizes = {"pooled_shape": [pooled_height, pooled_width], "spatial_scale": spatial_scale}
+        pooled_shape = [pooled_height, pooled_width]
+        for size in pooled_shape:
+            if not isinstance(size, int):  # torch keeps what it computes, but it cannot be an attribute
+                raise OperatorError(
+                    f'MaxRoiPool: pooled_shape has "{size.name}", which the model computes, expected a number'
+                )
+        _reject_computed(f"MaxRoiPool: spatial_scale is {spatial_scale}", [spatial_scale], input)
+        _reject_second_output(input)
+        sizes = {"pooled_shape": pooled_shape, "spatial_scale": spatial_scale}
         y = emit("MaxRoiPool", 1, input, rois, **sizes)
-        # The places of the maxima, which no operator gives: a value that nothing makes.
+        # torch wants a value for each output: this one nothing makes and nothing uses.
         return [y, onnx_ir.Value(name="torchvision_roi_pool_argmax")]
 
     return roi_pool
+
+
+def _traced(value: Any) -> Any:
+    """The node of torch's graph that `value` was translated from."""
+    maker = value if value.producer() is None else value.producer()
+    return maker.meta["node"]
+
+
+def _reject_second_output(value: Any) -> None:
+    """Of no call in the graph that `value` is from: a translation is not told which outputs of its own are used."""
+    import torch
+
+    for node in _traced(value).graph.nodes:
+        for output in node.users if node.target is torch.ops.torchvision.roi_pool.default else ():
+            if output.args[1] == 1 and output.users:
+                user = next(iter(output.users))
+                raise OperatorError(
+                    f'MaxRoiPool: roi_pool has its second output used by "{user}", expected the first only, '
+                    "as no operator gives the places of the maxima"
+                )
+
+
+def _reject_computed(said: str, numbers: Sequence[float], value: Any, caller: str | None = None) -> None:
+    """Reject numbers that depend on a dynamic shape; `said` is what the message says of them.
+
+    torch does not tell where a number came from. It did from the example where torch took one like it from there, or
+    any at all within the function `caller`.
+    """
+    output = _traced(value).meta["val"]
+    tensor = output[0] if isinstance(output, (list, tuple)) else output
+    for what, taken, place in _taken_from_the_example(tensor.fake_mode.shape_env):
+        is_like_one = any(taken == number and taken.is_Float == isinstance(number, float) for number in numbers)
+        if is_like_one or (caller and caller in place):
+            raise OperatorError(
+                f"{said}, for which torch took {what} as {float(taken) if taken.is_Float else taken} from the example, "
+                f"expected {'numbers' if len(numbers) > 1 else 'a number'} that no dynamic axis changes"
+            )
+
+
+def _taken_from_the_example(shapes: Any) -> Iterator[tuple[str, Any, str]]:
+    """An expression of dynamic shapes, what torch took it for while it traced, and the place in the code.
+
+    Depending on who called torch.export and with which options, it stands in a guard, in an assertion that torch.onnx
+    drops, or in a symbol's range or replacement.
+    """
+    import sympy
+
+    if shapes is None:
+        return
+
+    def in_words(expression: Any) -> str:
+        sources = {x: shapes.var_to_sources[x][0].name for x in expression.free_symbols if x in shapes.var_to_sources}
+        return str(expression.xreplace({x: sympy.Symbol(name) for x, name in sources.items()}))
+
+    relations = [(guard.expr, str(guard.sloc)) for guard in shapes.guards]
+    relations += [(each.expr, "") for several in shapes.deferred_runtime_asserts.values() for each in several]
+    for relation, place in relations:
+        if isinstance(relation, sympy.Eq) and relation.rhs.is_number:
+            yield in_words(relation.lhs), relation.rhs, place
+    for symbol, values in shapes.var_to_range.items():
+        if values.is_singleton():
+            yield in_words(symbol), values.lower, str(shapes.var_to_range_sloc[symbol].lower)
+    for symbol, expression in shapes.replacements.items():
+        yield in_words(symbol), expression, str(shapes.replacements_slocs[symbol])
 
 
 def _described(batched: Any, single: Any) -> Any:

@@ -1,8 +1,9 @@
-"""What a benchmark finds, and how it is written as JSON."""
+"""What a benchmark finds, and how it is written: as one JSON document, or as JSON Lines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -108,6 +109,16 @@ class Results:
             "rows": [row_json(row) for row in self.rows],
             "overheads": [{**asdict(overhead), "cost": overhead.cost} for overhead in self.overheads],
         }
+
+    def json_lines(self) -> Iterator[str]:
+        """The same data a record a line: the run, each row, then each overhead. `record` says which of them it is."""
+        run = self.as_json()
+        rows, overheads = run.pop("rows"), run.pop("overheads")
+        yield json.dumps({"record": "run", **run})
+        for row in rows:
+            yield json.dumps({"record": "row", **row})
+        for overhead in overheads:
+            yield json.dumps({"record": "overhead", **overhead})
 
 
 def row_failures(result: RowResult) -> list[str]:

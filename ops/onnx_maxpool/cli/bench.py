@@ -50,7 +50,10 @@ def bench(
     target: Annotated[
         str | None, typer.Option(help=f"Instruction set to hold ours and some peers to: {', '.join(HELD_TO)}.")
     ] = None,
-    as_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write everything measured.")] = None,
+    as_json: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write what is measured; to FILE.jsonl a row a line."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures of it.")] = None,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write its tables, and links to the pictures of --plot.")
@@ -155,7 +158,8 @@ def write_files(results: Results, as_json: Path | None, plot: Path | None, markd
 
 
 def write_json(results: Results, path: Path) -> None:
-    """The results as JSON: all of them or what was there before."""
+    """The results as JSON, or as JSON Lines by the file's name: all of them or what was there before."""
     part = path.with_name(f"{path.name}.part")
-    part.write_text(json.dumps(results.as_json(), indent=2) + "\n")
+    lines = results.json_lines() if path.suffix == ".jsonl" else [json.dumps(results.as_json(), indent=2)]
+    part.write_text("".join(f"{line}\n" for line in lines))
     part.replace(path)

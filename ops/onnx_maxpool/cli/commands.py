@@ -20,6 +20,7 @@ from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.portable import to_portable
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.benchmark.machine import MOST_THREADS
+from onnx_maxpool.cli.batch import batch
 from onnx_maxpool.cli.bench import bench
 from onnx_maxpool.cli.comparison import check_comparable, compare_sessions
 from onnx_maxpool.cli.comparison import compare as compare_runs
@@ -177,6 +178,8 @@ def compare(
     if other is not None:
         check_comparable(*parsed)
         parsed.sort(key=has_roi_operators, reverse=True)  # as it draws ROIs, it says which shapes the inputs have
+    # What is wrong with a model comes before what is wrong with its inputs.
+    sessions = [load(path, _options(threads), bin_edges=bin_edges) for path in paths]
     arrays = model_inputs(parsed[0], inputs or [], parse_dims(dims or []), seed, *parsed[1:])
     console = Console(highlight=False)
     nodes = []
@@ -185,12 +188,11 @@ def compare(
         console.print(node_table(found, path if other else None))
         nodes += found
 
-    session = load(model, _options(threads), bin_edges=bin_edges)
     if other is None:
-        result = compare_runs(session, reference_evaluator(model, bin_edges=bin_edges), arrays)
+        result = compare_runs(sessions[0], reference_evaluator(model, bin_edges=bin_edges), arrays)
         sides = ("reference", "ONNX Runtime")
     else:
-        result = compare_sessions(session, load(other, _options(threads), bin_edges=bin_edges), arrays)
+        result = compare_sessions(sessions[0], sessions[1], arrays)
         sides = (str(model), str(other))
     console.print(comparison_table(result, tolerance))
     times = (milliseconds(result.expected_seconds), milliseconds(result.actual_seconds))
@@ -246,6 +248,7 @@ def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path
     draw_demo(out)
 
 
+app.command()(batch)
 app.command()(bench)
 app.command()(conformance)
 

@@ -1,4 +1,4 @@
-"""`onnx-maxpool conformance`: ask backends, print what they do, write the reports."""
+"""`onnx-maxpool conformance`: ask backends, print what they do, write the reports; or list or write the cases."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from onnx_maxpool.cli.tables import add_row, plain_table
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.cases import all_cases
+from onnx_maxpool.conformance.corpus import write_corpus
 from onnx_maxpool.conformance.report import view
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun, run_backend
@@ -52,16 +53,29 @@ def conformance(
     junit: Annotated[Path | None, File] = None,
     markdown: Annotated[Path | None, File] = None,
     list_cases: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
+    export: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the cases to a folder in ONNX's layout and stop.")
+    ] = None,
 ) -> None:
     """Ask backends what they do; exit code 1 unless every required case passes on every one of them."""
     if not SHORTEST <= time_limit <= LONGEST:  # which a NaN is not either
         raise InputError(f"--time-limit {time_limit:g}: expected {SHORTEST:g} to {LONGEST:g} seconds")
     cases = chosen_cases(operator or [], case)
     console = Console(highlight=False)
+    reports = (html, json_file, junit, markdown)
+    if export is not None:
+        if list_cases or backend or any(reports):
+            raise InputError(
+                f"--export {export}: expected no --list, --backend or report beside it, as no backend runs"
+            )
+        files = export_cases(export, cases)
+        count = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+        console.print(f"wrote {count} to {export}: {files} files", markup=False, soft_wrap=True)
+        return
     if list_cases:
         console.print(case_table(cases))
         return
-    prepare_reports(html, json_file, junit, markdown)
+    prepare_reports(*reports)
     runs = [run_with_progress(name, cases, time_limit) for name in backend or ["native"]]
     for run in runs:
         print_run(console, run)
@@ -89,16 +103,35 @@ def chosen_cases(operators: Sequence[str], pattern: str) -> list[Case]:
 
 def run_with_progress(name: str, cases: Sequence[Case], time_limit: float) -> BackendRun:
     """A backend's run, with a bar on stderr."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    # Where there is no terminal a bar would leave an empty line behind, and nothing else.
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with bar() as progress:
         task = progress.add_task(printable(name), total=len(cases))
 
         def advance(result: Result) -> None:
             progress.update(task, advance=1, description=printable(f"{name} {result.case.name}"))
 
         return run_backend(name, cases, time_limit=time_limit, progress=advance)
+
+
+def export_cases(folder: Path, cases: Sequence[Case]) -> int:
+    """Write the cases to a new or empty folder, with a bar on stderr; how many files these are.
+
+    Raises InputError where something else is there, and OSError where a file cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--export {folder} is a file, expected a folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise InputError(f"--export {folder}: the folder holds files already, expected a new or an empty one")
+    folder.mkdir(parents=True, exist_ok=True)
+    with bar() as progress:
+        task = progress.add_task("writing", total=len(cases))
+        return len(write_corpus(folder, cases, lambda case: progress.update(task, advance=1, description=case.name)))
+
+
+def bar() -> Progress:
+    """On stderr. Where there is no terminal it would leave an empty line behind, and nothing else: there it is none."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def print_run(console: Console, run: BackendRun) -> None:

@@ -1,17 +1,19 @@
 """The cases as files: ONNX's own layout of node tests, and a manifest of what each asks.
 
 `node/` holds what has outputs, `refused/` what must fail, in the same layout without outputs; the latter's folder also
-holds `control.onnx` and `control_data_set_0`, which differ only in what is refused and must run.
+holds `control.onnx` and `control_data_set_0`, which differ only in what is refused and must run. The same cases give
+the same bytes; digests of them stand in for the files in version control.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.message import Message
 from onnx import numpy_helper
 
 from onnx_maxpool.conformance.case import Case
@@ -24,19 +26,25 @@ FORMAT = 1
 MANIFEST_SCHEMA = Path(__file__).with_name("manifest.schema.json")
 
 
-def write_corpus(folder: Path, cases: Sequence[Case]) -> list[Path]:
-    """Write the cases into `folder`, whose own `node` and `refused` are replaced, and return the files written.
+def write_corpus(
+    folder: Path, cases: Sequence[Case], progress: Callable[[Case], None] = lambda case: None
+) -> list[Path]:
+    """Write the cases, their manifest and its schema into `folder`, and return the files written.
 
-    The same cases give the same bytes.
+    The manifest comes last: a folder without one is not whole. `progress` is called before each case. Raises OSError
+    where a file cannot be written.
     """
-    for part in ("node", "refused"):
-        shutil.rmtree(folder / part, ignore_errors=True)
-    files = []
+    written = []
     for case in cases:
-        files += write_case(folder, case)
-    manifest = folder / "manifest.json"
-    manifest.write_text(json.dumps(manifest_of(cases), indent=1) + "\n")
-    return [*files, manifest]
+        progress(case)
+        for name, content in case_files(case):
+            written.append(folder / case_folder(case) / name)
+            written[-1].parent.mkdir(parents=True, exist_ok=True)
+            written[-1].write_bytes(content)
+    schema, manifest = folder / MANIFEST_SCHEMA.name, folder / "manifest.json"
+    schema.write_bytes(MANIFEST_SCHEMA.read_bytes())
+    manifest.write_text(json.dumps(manifest_of(cases), indent=1) + "\n", encoding="utf-8")
+    return [*written, schema, manifest]
 
 
 def case_folder(case: Case) -> Path:
@@ -44,29 +52,41 @@ def case_folder(case: Case) -> Path:
     return Path("refused" if case.refuses else "node") / case.folder
 
 
-def write_case(folder: Path, case: Case) -> list[Path]:
-    """Write one case."""
-    home = folder / case_folder(case)
+def case_files(case: Case) -> Iterator[tuple[str, bytes]]:
+    """A case's files: each one's path in the case's folder, and its content."""
     control = case.control
     if control is None or not case.refuses:
-        outputs = dict(zip(case.outputs, case.expected, strict=True))
-        return _write(home, "model.onnx", "test_data_set_0", case, outputs)
+        yield from _files("model.onnx", "test_data_set_0", case, dict(zip(case.outputs, case.expected, strict=True)))
+        return
+    yield from _files("model.onnx", "test_data_set_0", case, {})
     expected = dict(zip(control.outputs, control.expected, strict=True))
-    return [
-        *_write(home, "model.onnx", "test_data_set_0", case, {}),
-        *_write(home, "control.onnx", "control_data_set_0", control, expected),
-    ]
+    yield from _files("control.onnx", "control_data_set_0", control, expected)
 
 
-def _write(home: Path, model: str, data: str, case: Case, outputs: Mapping[str, Array]) -> list[Path]:
-    (home / data).mkdir(parents=True, exist_ok=True)
-    contents: dict[Path, Any] = {home / model: case.model()}
+def _files(model: str, data: str, case: Case, outputs: Mapping[str, Array]) -> Iterator[tuple[str, bytes]]:
+    yield model, _bytes(case.model())
     for kind, arrays in (("input", case.inputs), ("output", outputs)):
         for i, (name, array) in enumerate(arrays.items()):
-            contents[home / data / f"{kind}_{i}.pb"] = numpy_helper.from_array(array, name)
-    for path, message in contents.items():
-        path.write_bytes(message.SerializeToString(deterministic=True))
-    return list(contents)
+            yield f"{data}/{kind}_{i}.pb", _bytes(numpy_helper.from_array(array, name))
+
+
+def _bytes(message: Message) -> bytes:
+    content: bytes = message.SerializeToString(deterministic=True)
+    return content
+
+
+def digests(cases: Sequence[Case]) -> str:
+    """A line for each case: a digest of its files, two spaces and its folder in the corpus.
+
+    The digest is that of what `sha256sum` prints in the folder of the files there, in the order of their names.
+    """
+    return "".join(f"{digest(case)}  {case_folder(case).as_posix()}\n" for case in cases)
+
+
+def digest(case: Case) -> str:
+    """The digest of a case's files, in hexadecimal."""
+    lines = (f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(case_files(case)))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def manifest_of(cases: Sequence[Case]) -> dict[str, Any]:
@@ -93,18 +113,3 @@ def entry(case: Case) -> dict[str, Any]:
         "question": case.question,
         "ways": {"rule": list(case.rule_ways), "others": list(case.other_ways)},
     }
-
-
-def differing_files(folder: Path, other: Path) -> list[str]:
-    """The files of two corpora, by their path, that are not the same bytes in both."""
-    names = {
-        path.relative_to(root).as_posix()
-        for root in (folder, other)
-        for path in (*(root / "node").rglob("*"), *(root / "refused").rglob("*"), root / "manifest.json")
-        if path.is_file()
-    }
-    return sorted(name for name in names if _bytes(folder / name) != _bytes(other / name))
-
-
-def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.exists() else None

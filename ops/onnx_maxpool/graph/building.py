@@ -12,14 +12,20 @@ from onnx_maxpool.types import Array
 PRODUCER = "onnx-maxpool"
 LOCAL_DOMAIN = "onnx_maxpool.example"
 """The domain of the models' local functions."""
+UNUSED_OPSET = 18
+"""Of ai.onnx, in models without a node of that domain."""
 
 
 def finished(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> onnx.ModelProto:
-    """A model of `graph` with the given opset imports (domain to version)."""
-    imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
-    return helper.make_model(
-        graph, opset_imports=imports, ir_version=ir_version(opsets.get("", 1)), producer_name=PRODUCER
-    )
+    """A model of `graph` with the given opset imports (domain to version), and one of ai.onnx in any case.
+
+    Where a model imports no ai.onnx, ONNX Runtime takes the newest opset that it knows. With a library that has
+    operators in that domain this is opset 1000, of which the optimizer of transpositions warns, and in which nodes that
+    come out of a function are not found.
+    """
+    imported = {"": UNUSED_OPSET, **opsets}
+    imports = [helper.make_opsetid(domain, version) for domain, version in imported.items()]
+    return helper.make_model(graph, opset_imports=imports, ir_version=ir_version(imported[""]), producer_name=PRODUCER)
 
 
 def parsed(

@@ -120,6 +120,13 @@ def has_external_data(model: onnx.ModelProto) -> bool:
     return any(external_data_helper.uses_external_data(tensor) for tensor in _tensors(model))
 
 
+def external_files(model: onnx.ModelProto) -> list[str]:
+    """The locations of a model's external data, each once."""
+    external = filter(external_data_helper.uses_external_data, _tensors(model))
+    entries = (entry for tensor in external for entry in tensor.external_data)
+    return sorted({entry.value for entry in entries if entry.key == "location"})
+
+
 def _parts(model: onnx.ModelProto) -> tuple[list[onnx.GraphProto], list[onnx.NodeProto]]:
     """All graphs and all nodes, subgraphs' and functions' too."""
     graphs = [model.graph]

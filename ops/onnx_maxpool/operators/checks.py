@@ -6,9 +6,6 @@ import math
 
 from onnx_maxpool.errors import OperatorError, shape
 
-LARGEST_SIDE = 2**31 - 1
-"""Of a window, a stride and an output's side. With these no product of the plans leaves 64 bits."""
-
 
 def check_bytes(operator: str, output: str, dims: tuple[int, ...], itemsize: int) -> None:
     """An output's bytes must be countable in 63 bits, those of an empty one as if it had a cell in every direction.

@@ -9,11 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from onnx_maxpool.errors import OperatorError, escaped, listing
-from onnx_maxpool.operators.registry import INDEX_SPELLINGS, OperatorVersion
+from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS
+from onnx_maxpool.operators.registry import OperatorVersion
 from onnx_maxpool.types import Array, Attributes, BinEdges, Dims, element_type
-
-INDEX_ATTRIBUTE = "index_element_type"
-"""The attribute that chooses the index's type, in versions that allow several."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,7 +37,7 @@ class OperatorVersion:
     index_types: tuple[str, ...] = ()
     """The element types that the optional second output, the index, may take: the default first. None without one.
 
-    Where there are several, the attribute `index_element_type` chooses, by the names of `INDEX_SPELLINGS`.
+    Where there are several, the attribute `index_element_type` chooses, by the names of `facts.INDEX_SPELLINGS`.
     """
 
     bin_edges: Literal["onnx", "exact"] | None = None
@@ -48,9 +48,6 @@ class OperatorVersion:
         """`MaxRoiPool-22`, as messages name it."""
         return f"{self.name}-{self.since_version}"
 
-
-INDEX_SPELLINGS = {"int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64"}
-"""Index types as the attribute `index_element_type` spells them."""
 
 DIRECTML_ALONE = "DirectML, as a compiled graph's operator; no ONNX runtime"
 
@@ -147,14 +144,21 @@ def snake_case(name: str) -> str:
 
 
 def native_table() -> str:
-    """The C++ table: for each operator a line per combination of types that any version allows."""
+    """The C++ table: for each operator a line per combination of types that any version allows.
+
+    Then come the types of its index, the default first.
+    """
+
+    def listed(types: Iterable[str]) -> str:
+        return f"({', '.join(f'ElementType::{name}_' for name in types)})"
+
     lines = []
     for newest in newest_versions():
         versions = versions_of(newest.domain, newest.name)
         variables = [dict.fromkeys(t for row in versions for t in row.types[variable]) for variable in newest.types]
         for types in itertools.product(*variables):
-            arguments = ", ".join(f"ElementType::{name}_" for name in types)
-            lines.append(f'OPERATOR("{newest.domain}", {newest.name}, {versions[0].since_version}, {arguments})')
+            arguments = f"{versions[0].since_version}, {listed(types)}, {listed(newest.index_types)}"
+            lines.append(f'OPERATOR("{newest.domain}", {newest.name}, {arguments})')
     return "\n".join(lines) + "\n"
 
 

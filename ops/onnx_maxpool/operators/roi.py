@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from onnx_maxpool.errors import OperatorError, number, shape
+from onnx_maxpool.facts import LARGEST_SIDE
 from onnx_maxpool.maximum import window_max
-from onnx_maxpool.operators.checks import LARGEST_SIDE, check_bytes, fits
+from onnx_maxpool.operators.checks import check_bytes, fits
 from onnx_maxpool.operators.definition import Attribute
 from onnx_maxpool.types import Array, Attributes, BinEdges, Dims
 from onnx_maxpool.windows import roi_windows
@@ -39,6 +40,9 @@ def check_shapes(operator: str, x: Dims | None, rois: Dims | None, leading: tupl
     """M1, and D1 where `leading` dimensions come before the ROIs. Looks at what is known of the shapes."""
     if x is not None and len(x) != 4:
         raise OperatorError(f"{operator}: X has shape {shape(x)}, expected 4 dimensions (N, C, H, W)")
+    if x is not None and any(isinstance(side, int) and side > LARGEST_SIDE for side in x[2:]):
+        expected = f"a height and a width of at most {LARGEST_SIDE}"
+        raise OperatorError(f"{operator}: X has shape {shape(x)}, expected {expected}")
     if rois is None:
         return
     if len(rois) != len(leading) + 2 or not all(map(fits, (*rois[: len(leading)], rois[-1]), (*leading, len(COLUMNS)))):

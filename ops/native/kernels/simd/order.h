@@ -13,12 +13,12 @@ struct KeyOrder {
   explicit KeyOrder(Order order) : mask(static_cast<Key>(order.mask)), offset(static_cast<Key>(order.offset)) {}
 
   template <class V>
-  V to_key(V bits) const {
+  ONNX_MAXPOOL_INLINE V to_key(V bits) const {
     if constexpr (sizeof(Key) == 1) return bits - offset;  // no float is so narrow
     return (bits ^ ((bits >> (8 * sizeof(Key) - 1)) & mask)) - offset;
   }
   template <class V>
-  V from_key(V key) const {
+  ONNX_MAXPOOL_INLINE V from_key(V key) const {
     const V masked = key + offset;
     if constexpr (sizeof(Key) == 1) return masked;
     return masked ^ ((masked >> (8 * sizeof(Key) - 1)) & mask);
@@ -40,11 +40,11 @@ struct TieOrder : KeyOrder<Key> {
   }
 
   template <class V>
-  V to_key(V bits) const {
+  ONNX_MAXPOOL_INLINE V to_key(V bits) const {
     return merged(KeyOrder<Key>::to_key(bits));
   }
   template <class V>
-  V merged(V key) const {
+  ONNX_MAXPOOL_INLINE V merged(V key) const {
     if constexpr (sizeof(Key) == 1) return key;
     const V number = key > infinity ? V{} + nan : key;
     return number == minus_zero ? V{} + zero : number;

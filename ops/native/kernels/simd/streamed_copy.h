@@ -25,7 +25,7 @@ class StreamedCopy {
     from_ += head;
   }
 
-  void step() {
+  ONNX_MAXPOOL_INLINE void step() {
     if (lines_ == 0) return;
     --lines_;
     streamed_ = true;

@@ -13,6 +13,12 @@
 #include <immintrin.h>
 #endif
 
+// Of small functions that loops cannot afford to call: their structs would go through memory, and processors wait where
+// what was stored in parts is loaded at once.
+#define ONNX_MAXPOOL_INLINE inline __attribute__((always_inline))
+// Of those that need all of a processor's registers for themselves.
+#define ONNX_MAXPOOL_NOINLINE __attribute__((noinline))
+
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 
 #if defined(__AVX512BW__)

@@ -13,6 +13,7 @@ from onnx_maxpool.adapters.portable.library import DOMAIN, functions
 from onnx_maxpool.adapters.portable.static.shapes import declare_shapes, fix_dims
 from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
 from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.check import check_model, node_attributes
 from onnx_maxpool.graph.inference import infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
@@ -28,7 +29,7 @@ from onnx_maxpool.graph.own_functions import rename_own_functions, restore_own_f
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE, index_type
+from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
 from onnx_maxpool.operators.schemas import dims_of
 from onnx_maxpool.types import Array, BinEdges, type_name
@@ -54,9 +55,9 @@ def to_portable(
 
     `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, one or
     several, by default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are
-    inlined. Every other node, and the graph's inputs, outputs and weights, stay. `bin_edges` is `register`'s (M7). A
-    local function of the model with the domain and name of one of our operators, in any domain but ai.onnx, comes
-    before the operator: it stays.
+    inlined. Every other node, and the graph's inputs, outputs and weights, stay. A local function of the model with the
+    domain and name of one of our operators, in any domain but ai.onnx, comes before the operator: it stays. `bin_edges`
+    is `register`'s (M7).
 
     With `control_flow=False` no Loop, no If and no shape that depends on data is written: for compilers, and for
     runtimes that lack these. Shapes must be known then; `dims` has sizes for the symbolic dimensions of the graph's

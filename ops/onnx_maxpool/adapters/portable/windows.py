@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnx_maxpool.operators.checks import LARGEST_SIDE
+from onnx_maxpool.facts import LARGEST_SIDE
 
 SHARED_CELLS = """
 SharedCells (size, count) => (cells)

@@ -12,10 +12,11 @@ from onnx_maxpool.adapters.portable.static import max_pool
 from onnx_maxpool.adapters.portable.static.operators import Call, Outputs, translation
 from onnx_maxpool.adapters.portable.static.tensors import Graph, Value
 from onnx_maxpool.errors import OperatorError, shape
+from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.check import node_attributes
 from onnx_maxpool.graph.nodes import canonical_domain
 from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.definition import INDEX_ATTRIBUTE, index_type
+from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion
 from onnx_maxpool.operators.schemas import dims_of
 from onnx_maxpool.types import Array, BinEdges, Dims

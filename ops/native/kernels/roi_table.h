@@ -1,0 +1,92 @@
+// A sparse table over the rows of a map: the maximum over any rows from two lines of it, or a few.
+//
+//   row y of table 0: row y               rows 2 to 9 of the map, of 2^2 rows each:
+//   row y of table 1: rows y, y + 1         table 2, row 2: 2 3 4 5
+//   row y of table 2: rows y ... y + 3      table 2, row 5:       5 6 7 8
+//
+// It is filled from the map's last row up. In a sweep each table is a ring buffer of the rows that may still be asked
+// for (kept_rows).
+#pragma once
+
+#include "kernels/roi_map.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+// Rows of vectors, a vector a column; row y is kept in place `y & mask`.
+template <class V>
+struct TableRows {
+  V* rows;
+  int64_t mask, width;
+  V* at(int64_t y) const { return rows + (y & mask) * width; }
+};
+
+// Lines whose maximum is wanted, each with a vector per column: the last, and `before` of them, of which the n-th is
+// row `start + n * step` of a table. They begin with column `origin`, which is 0 in tables.
+template <class V>
+struct Lines {
+  const V* last;
+  int64_t origin;
+  int64_t before;
+  TableRows<V> table;
+  int64_t start, step;
+  const V* at(int64_t n) const { return table.at(start + n * step); }
+};
+
+template <class Key, int bytes>
+class SparseTable {
+  using V = Vector<Key, bytes>;
+
+ public:
+  static int64_t vectors(const RoiJob& job) {
+    int64_t rows = 0;
+    for (int k = 0; k <= job.tables.levels; ++k) rows += kept(job, k).count;
+    return rows * job.dims.width;
+  }
+
+  SparseTable(const RoiJob& job, const MapBlock<Key, bytes>& map, V* memory)
+      : map_(map), levels_(job.tables.levels), height_(job.dims.height), width_(job.dims.width), filled_(height_) {
+    for (int k = 0; k <= levels_; ++k) {
+      const KeptRows rows = kept(job, k);
+      tables_[k] = {memory, rows.mask, width_};
+      memory += rows.count * width_;
+    }
+  }
+
+  // From the last row that was filled up to `top`.
+  void fill(int64_t top) {
+    while (filled_ > top) {
+      const int64_t y = --filled_;
+      map_.pack_row(y, tables_[0].at(y));
+      for (int k = 1; k <= levels_ && y + (int64_t{1} << k) <= height_; ++k) {
+        const V* upper = tables_[k - 1].at(y);
+        const V* lower = tables_[k - 1].at(y + (int64_t{1} << (k - 1)));
+        V* to = tables_[k].at(y);
+        for (int64_t x = 0; x < width_; ++x) to[x] = max(upper[x], lower[x]);
+      }
+    }
+  }
+
+  // The lines that stand for these rows, of which there is one or more.
+  ONNX_MAXPOOL_INLINE Lines<V> lines_of(RoiWindow rows) {
+    fill(rows.start);
+    int k = 0;
+    while (k < levels_ && (int64_t{2} << k) <= rows.end - rows.start) ++k;
+    const int64_t step = int64_t{1} << k;
+    return {tables_[k].at(rows.end - step), 0, (rows.end - rows.start - 1) >> k, tables_[k], rows.start, step};
+  }
+
+ private:
+  static KeptRows kept(const RoiJob& job, int k) {
+    return kept_rows(job.dims.height, job.tables.tallest, job.tables.levels, job.tables.sweep, k);
+  }
+
+  const MapBlock<Key, bytes>& map_;
+  const int levels_;
+  const int64_t height_, width_;
+  TableRows<V> tables_[kMostLevels + 1];
+  int64_t filled_;  // the topmost row that the tables have
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -1,0 +1,149 @@
+// The bins of an ROI, vectors with channels in the lanes, as elements in the output's order.
+//
+//   bins, from the kernel         strip by strip      output, one contiguous piece
+//   b0: c0 c1 c2 c3               ------------->      c0: b0 b1 b2 b3 b4
+//   b1: c0 c1 c2 c3                 transpose         c1: b0 b1 b2 b3 b4
+//   ...                                               ...
+//
+// Strips go from last to first: what a channel's last strip leaves beyond its bins, the next channels' strips
+// overwrite.
+#pragma once
+
+#include "kernels/simd/order.h"
+#include "kernels/simd/streamed_copy.h"
+#include "kernels/simd/transpose.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+// Loops have what they need in variables of their own, as the compiler takes any store for one to what `this` points
+// to.
+template <class Key, int bytes>
+class BinWriter {
+  using V = Vector<Key, bytes>;
+  static constexpr int kLanes = bytes / sizeof(Key);
+  // Bins that are transposed at once: of narrow keys a square would not fit the registers.
+  static constexpr int kStrip = sizeof(Key) == 2 && bytes > 16 ? kLanes / 2 : kLanes;
+  static constexpr int kFewBins = kStrip / 4;
+
+ public:
+  // Of the buffers from which it streams.
+  static int64_t vectors(int64_t bins) { return 2 * (bins + kLanes); }
+
+  // Of ROIs with so many bins, for so many of the lanes' channels. Streams by way of `buffers`.
+  BinWriter(KeyOrder<Key> order, int channels, int64_t bins, bool stream, V* buffers)
+      : order_(order), channels_(channels), bins_(bins), stream_(stream), buffers_(buffers) {}
+
+  // `from` are the bins, (bins), and a vector's lanes of room; `destination` is of (channels, bins).
+  ONNX_MAXPOOL_NOINLINE void write(const V* from, Key* destination, StreamedCopy& copy) {
+    // The buffer that the last ROI's copy does not still read.
+    second_ = !second_;
+    V* buffer = buffers_ + second_ * (bins_ + kLanes);
+    Key* out = stream_ ? reinterpret_cast<Key*>(buffer) : destination;
+    const int64_t rest = bins_ % kStrip;
+    int64_t end = bins_;
+    if (channels_ < kLanes) {
+      while (end > 0) end = write_part(from, out, end, kLanes, copy);
+    } else if (rest <= kFewBins) {
+      end -= rest;
+      write_columns(from, out, end, copy);
+    } else if (!stream_) {
+      end = write_part(from, out, end, kStrip, copy);
+    }
+    if (end > 0) write_strips(from, out, (end - 1) / kStrip * kStrip, copy);
+    if (stream_) copy.begin(destination, buffer, static_cast<size_t>(channels_ * bins_) * sizeof(Key));
+  }
+
+ private:
+  // The last strip before `end`, of strips of so many bins, where channels may be missing, and nothing may stick out of
+  // the block: others write beside it. Returns where the strip begins.
+  ONNX_MAXPOOL_NOINLINE int64_t write_part(const V* from, Key* out, int64_t end, int64_t strip,
+                                           StreamedCopy& copy) const {
+    const int64_t first = (end - 1) / strip * strip;
+    const KeyOrder<Key> order = order_;
+    const int64_t bins = bins_;
+    const int channels = channels_;
+    V square[kLanes];
+    for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
+    transpose<Key, kLanes>(square);
+    for (int c = 0; c < channels; ++c) {
+      const int64_t at = c * bins + first, left = end - first;
+      if (c % 2) copy.step();
+      if (at + kLanes <= channels * bins) {
+        store(out + at, square[c]);
+      } else {
+        __builtin_memcpy(out + at, &square[c], static_cast<size_t>(left) * sizeof(Key));
+      }
+    }
+    return first;
+  }
+
+  // The bins from `first` on, one by one: of a few that is cheaper than to transpose a strip.
+  ONNX_MAXPOOL_INLINE void write_columns(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
+    const KeyOrder<Key> order = order_;
+    const int64_t bins = bins_;
+    StreamedCopy copy = streamed;
+    for (int64_t bin = first; bin < bins; ++bin) {
+      Key channels[kLanes];
+      store(channels, order.from_key(from[bin]));
+#pragma GCC unroll 32
+      for (int c = 0; c < kLanes; ++c) {
+        out[c * bins + bin] = channels[c];
+        if (c % (kLanes / 2) == 0) copy.step();
+      }
+    }
+    streamed = copy;
+  }
+
+  // The strips from this one down to the first.
+  ONNX_MAXPOOL_NOINLINE void write_strips(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
+    if constexpr (kStrip < kLanes) {
+      if (bins_ >= kStrip) return write_half_strips(from, out, first, streamed);
+    }
+    const KeyOrder<Key> order = order_;
+    const int64_t bins = bins_;
+    StreamedCopy copy = streamed;
+    for (; first >= 0; first -= kStrip) {
+      V square[kLanes];
+      for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
+      transpose<Key, kLanes>(square);
+#pragma GCC unroll 32
+      for (int c = 0; c < kLanes; ++c) {
+        store(out + c * bins + first, square[c]);
+        if (c % 2) copy.step();
+      }
+    }
+    streamed = copy;
+  }
+
+  // Channels come in another order than the output's, so that what is left beyond a channel's bins has to end before
+  // the next one's last strip.
+  void write_half_strips(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
+    const KeyOrder<Key> order = order_;
+    const int64_t bins = bins_;
+    StreamedCopy copy = streamed;
+    for (; first >= 0; first -= kStrip) {
+      V strip[kStrip];
+      for (int i = 0; i < kStrip; ++i) strip[i] = order.from_key(from[first + i]);
+      transpose_half<kLanes>(strip);
+#pragma GCC unroll 16
+      for (int i = 0; i < kStrip; ++i) {
+        Key* const to = out + half_lane<kLanes>(i) * bins + first;
+        store(to, lower_half<Key>(strip[i]));
+        store(to + kHalfApart * bins, upper_half<Key>(strip[i]));
+        if (i % 2) copy.step();
+      }
+    }
+    streamed = copy;
+  }
+
+  const KeyOrder<Key> order_;
+  const int channels_;
+  const int64_t bins_;
+  const bool stream_;
+  V* const buffers_;
+  bool second_ = false;
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -1,0 +1,115 @@
+// What is known of as many cells as a vector has lanes, and how two such are combined.
+#pragma once
+
+#include "kernels/simd/shuffle.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+// For each lane the greatest key and, where indices are wanted, the first position in the plane that holds it.
+template <class Lane, bool indexed>
+struct Cells {
+  using V = Vector<Lane, kVectorBytes>;
+  static constexpr int kLanes = kVectorBytes / sizeof(Lane);
+  V key;
+};
+template <class Lane>
+struct Cells<Lane, true> {
+  using V = Vector<Lane, kVectorBytes>;
+  static constexpr int kLanes = kVectorBytes / sizeof(Lane);
+  V key, position;
+};
+
+template <class Lane>
+constexpr Lane kLowest = static_cast<Lane>(Lane{1} << (8 * sizeof(Lane) - 1));
+template <class Lane>
+constexpr Lane kNowhere = static_cast<Lane>(~kLowest<Lane>);  // behind every position
+
+template <class Lane>
+inline Vector<Lane, kVectorBytes> lane_numbers() {
+  Vector<Lane, kVectorBytes> numbers{};
+  for (int i = 0; i < static_cast<int>(kVectorBytes / sizeof(Lane)); ++i) numbers[i] = static_cast<Lane>(i);
+  return numbers;
+}
+
+// Cells in a row, of which the first has this position.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> cells_from(Vector<Lane, kVectorBytes> key, int64_t position) {
+  if constexpr (indexed) {
+    return {key, lane_numbers<Lane>() + static_cast<Lane>(position)};
+  } else {
+    return {key};
+  }
+}
+
+// Cells that lose against every other.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> padding() {
+  using V = Vector<Lane, kVectorBytes>;
+  if constexpr (indexed) {
+    return {V{} + kLowest<Lane>, V{} + kNowhere<Lane>};
+  } else {
+    return {V{} + kLowest<Lane>};
+  }
+}
+
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> first_lanes(Cells<Lane, indexed> cells, int64_t count) {
+  using V = Vector<Lane, kVectorBytes>;
+  const V number = lane_numbers<Lane>(), limit = V{} + static_cast<Lane>(count);
+  cells.key = number < limit ? cells.key : V{} + kLowest<Lane>;
+  if constexpr (indexed) cells.position = number < limit ? cells.position : V{} + kNowhere<Lane>;
+  return cells;
+}
+
+// The better of what is known before and of cells whose positions are all greater.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE void follow(Cells<Lane, indexed>& best, const Cells<Lane, indexed>& next) {
+  if constexpr (indexed) best.position = next.key > best.key ? next.position : best.position;
+  best.key = max(best.key, next.key);
+}
+
+// The better of cells in any order.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
+  using V = Vector<Lane, kVectorBytes>;
+  const V key = max(a.key, b.key);
+  if constexpr (indexed) {
+    const V nowhere = V{} + kNowhere<Lane>;
+    const V i = a.key == key ? a.position : nowhere, j = b.key == key ? b.position : nowhere;
+    return {key, i < j ? i : j};
+  } else {
+    return {key};
+  }
+}
+
+// Of two windows for each lane, the halves of each: half as many lanes of both, in turn.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either_half(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
+  Cells<Lane, indexed> lower, upper;
+  lower.key = interleave_whole_lower<Lane>(a.key, b.key);
+  upper.key = interleave_whole_upper<Lane>(a.key, b.key);
+  if constexpr (indexed) {
+    lower.position = interleave_whole_lower<Lane>(a.position, b.position);
+    upper.position = interleave_whole_upper<Lane>(a.position, b.position);
+  }
+  return either(lower, upper);
+}
+
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> even_lanes(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
+  Cells<Lane, indexed> even;
+  even.key = concat_even<Lane>(a.key, b.key);
+  if constexpr (indexed) even.position = concat_even<Lane>(a.position, b.position);
+  return even;
+}
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> odd_lanes(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
+  Cells<Lane, indexed> odd;
+  odd.key = concat_odd<Lane>(a.key, b.key);
+  if constexpr (indexed) odd.position = concat_odd<Lane>(a.position, b.position);
+  return odd;
+}
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -1,0 +1,83 @@
+// Windows of any size and place: each is folded to a vector, whose lanes have still to be combined; when there is a
+// window for every lane, interleaving their vectors combines them all at once.
+//
+//   windows     A: a0 a1 a2 a3    round 1:  A and C   ac ac ac ac     round 2:  abcd
+//               B: b0 b1 b2 b3              B and D   bd bd bd bd
+//               C: c0 c1 c2 c3
+//               D: d0 d1 d2 d3              half as many vectors, with twice as many windows each
+#pragma once
+
+#include "kernels/window_line.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+template <class Lane, bool indexed>
+class Gather {
+  static constexpr int kLanes = kVectorBytes / sizeof(Lane);
+  using Vectors = Cells<Lane, indexed>;
+
+ public:
+  // Calls write(cells, count) when there is a window for every lane.
+  template <class Write>
+  ONNX_MAXPOOL_INLINE void add(const Vectors& window, Write write) {
+    waiting_[count_++] = window;
+    if (count_ == kLanes) combine(write);
+  }
+
+  // The same for the windows that still wait.
+  template <class Write>
+  void finish(Write write) {
+    if (count_ > 0) combine(write);
+  }
+
+ private:
+  // Halves the number of vectors while doubling the number of windows in each, to the windows' order at the end.
+  template <class Write>
+  void combine(Write write) {
+    for (int i = count_; i < kLanes; ++i) waiting_[i] = padding<Lane, indexed>();
+#pragma GCC unroll 6
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i) waiting_[i] = either_half(waiting_[i], waiting_[i + half]);
+    }
+    write(waiting_[0], count_);
+    count_ = 0;
+  }
+
+  Vectors waiting_[kLanes];
+  int count_ = 0;
+};
+
+// A window of a line: whole vectors, the last of which reaches back over cells that it has already, or the first lanes
+// of one.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const Line<Lane, indexed> line, Window window) {
+  constexpr int kLanes = kVectorBytes / sizeof(Lane);
+  Cells<Lane, indexed> best = line.at(window.start);
+  const int64_t last = window.end - kLanes;
+  if (last < window.start) return first_lanes(best, window.end - window.start);
+  for (int64_t x = window.start + kLanes; x < last; x += kLanes) best = either(best, line.at(x));
+  return either(best, line.at(last));
+}
+
+// The same of a row of the map, whose first cell has position `offset`.
+template <class Element, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const CellReader<Element, Lane, indexed>& reader, const Element* row,
+                                              int64_t offset, Window window) {
+  constexpr int kLanes = kVectorBytes / sizeof(Lane);
+  const int64_t last = window.end - kLanes;
+  if (last < window.start) {
+    const auto key = reader.keys_at_end(row + window.start);
+    return first_lanes(cells_from<Lane, indexed>(key, offset + window.start), window.end - window.start);
+  }
+  Cells<Lane, indexed> best = cells_from<Lane, indexed>(reader.keys_at(row + window.start), offset + window.start);
+  for (int64_t x = window.start + kLanes; x < last; x += kLanes) {
+    prefetch_next_page(row + x);
+    follow(best, cells_from<Lane, indexed>(reader.keys_at(row + x), offset + x));
+  }
+  follow(best, cells_from<Lane, indexed>(reader.keys_at(row + last), offset + last));
+  return best;
+}
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -1,0 +1,158 @@
+// A line: the best over the rows of a row of windows, cell by cell.
+//
+//   rows of the map    a0 a1 a2 a3 a4        earlier rows first, so that a later one has to be strictly greater, and
+//                      b0 b1 b2 b3 b4        ties go to the first (G5)
+//                      c0 c1 c2 c3 c4
+//   line         -- -- max of each column -- --      and the padding on either side (P4)
+#pragma once
+
+#include "kernels/simd/order.h"
+#include "kernels/window.h"
+#include "kernels/window_cells.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+template <class Lane, bool indexed>
+struct Line {
+  static constexpr int kArrays = indexed ? 2 : 1;
+  Lane *keys, *positions;
+
+  ONNX_MAXPOOL_INLINE Cells<Lane, indexed> at(int64_t x) const {
+    using V = Vector<Lane, kVectorBytes>;
+    if constexpr (indexed) {
+      return {load<V>(keys + x), load<V>(positions + x)};
+    } else {
+      return {load<V>(keys + x)};
+    }
+  }
+  ONNX_MAXPOOL_INLINE void set(int64_t x, const Cells<Lane, indexed>& cells) const {
+    store(keys + x, cells.key);
+    if constexpr (indexed) store(positions + x, cells.position);
+  }
+};
+
+template <class Element, bool indexed>
+struct OrderFor {
+  using type = KeyOrder<Element>;
+};
+template <class Element>
+struct OrderFor<Element, true> {
+  using type = TieOrder<Element>;
+};
+
+// Reads the map's cells as keys, widened to lanes.
+template <class Element, class Lane, bool indexed>
+class CellReader {
+  using V = Vector<Lane, kVectorBytes>;
+  static constexpr int kLanes = kVectorBytes / sizeof(Lane);
+  using Bits = Vector<Element, kLanes * sizeof(Element)>;
+
+ public:
+  explicit CellReader(const PoolJob& job)
+      : order(job.order),
+        end(static_cast<const Element*>(job.x) + job.planes * job.depth.size * job.rows.size * job.columns.size) {}
+
+  // The cells of a row from `from` on.
+  ONNX_MAXPOOL_INLINE V keys_at(const Element* from) const {
+    return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(from)));
+  }
+  // Lanes beyond the tensor may hold anything, but nothing beyond it is read.
+  ONNX_MAXPOOL_INLINE V keys_at_end(const Element* from) const {
+    const int64_t left = end - from;
+    return left >= kLanes ? keys_at(from) : last_keys(order, from, left);
+  }
+
+  using Order = typename OrderFor<Element, indexed>::type;
+  const Order order;
+  const Element* const end;
+
+ private:
+  // By value, so that no reader has to lie in memory.
+  ONNX_MAXPOOL_NOINLINE static V last_keys(Order order, const Element* from, int64_t count) {
+    Element copy[kLanes] = {};
+    __builtin_memcpy(copy, from, static_cast<size_t>(count) * sizeof(Element));
+    return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(copy)));
+  }
+};
+
+// Fills lines from planes of (depth, rows, columns) cells.
+template <class Element, class Lane, bool indexed>
+class LineFiller {
+  static constexpr int kLanes = kVectorBytes / sizeof(Lane);
+  static constexpr int kRowsAtOnce = 4;  // read side by side
+
+ public:
+  explicit LineFiller(const PoolJob& job) : reader_(job), rows_(job.rows.size), width_(job.columns.size) {}
+
+  // The line of the rows in a product of windows. Its first cell is that of column `columns.start`; where there are
+  // columns beyond the plane (`padded`), they are padding.
+  template <bool padded>
+  ONNX_MAXPOOL_INLINE void fill(Line<Lane, indexed> line, const Element* plane, Window depth, Window rows,
+                                Window columns) const {
+    const int64_t start = padded && columns.start < 0 ? 0 : columns.start;
+    const int64_t end = padded && columns.end > width_ ? width_ : columns.end;
+    const int64_t before = padded ? start - columns.start : 0;
+    for (int64_t x = 0; x < before; x += kLanes) line.set(x, padding<Lane, indexed>());
+    int64_t offsets[kRowsAtOnce];
+    int count = 0;
+    bool first = true;
+    for (int64_t z = depth.start; z < depth.end; ++z) {
+      for (int64_t y = rows.start; y < rows.end; ++y) {
+        offsets[count++] = (z * rows_ + y) * width_ + start;
+        if (count < kRowsAtOnce) continue;
+        add_rows<kRowsAtOnce>(line, plane, offsets, first, before, end - start);
+        first = false;
+        count = 0;
+      }
+    }
+    if (count == 1) add_rows<1>(line, plane, offsets, first, before, end - start);
+    if (count == 2) add_rows<2>(line, plane, offsets, first, before, end - start);
+    if (count == 3) add_rows<3>(line, plane, offsets, first, before, end - start);
+    for (int64_t x = end - columns.start; padded && x < columns.end - columns.start; x += kLanes) {
+      line.set(x, padding<Lane, indexed>());
+    }
+  }
+
+ private:
+  // `cells` of each of these rows, to the line from cell `to` on.
+  template <int count>
+  ONNX_MAXPOOL_INLINE void add_rows(Line<Lane, indexed> line, const Element* plane, const int64_t* begins, bool first,
+                                    int64_t to, int64_t cells) const {
+    const CellReader<Element, Lane, indexed> reader = reader_;  // as the compiler takes stores for ones to members
+    const Element* rows[count];
+    int64_t offsets[count];
+    for (int i = 0; i < count; ++i) {
+      offsets[i] = begins[i];
+      rows[i] = plane + offsets[i];
+    }
+    int64_t x = 0;
+    for (; x + kLanes <= cells; x += kLanes) {
+      for (int i = 0; i < count; ++i) prefetch_next_page(rows[i] + x);
+      add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at(rows[i] + x); });
+    }
+    if (x < cells) {
+      add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at_end(rows[i] + x); });
+    }
+  }
+
+  template <int count, class KeysAt>
+  ONNX_MAXPOOL_INLINE static void add_cells(Line<Lane, indexed> line, const int64_t* offsets, bool first, int64_t x,
+                                            int64_t to, KeysAt keys_at_row) {
+    Cells<Lane, indexed> best = cells_from<Lane, indexed>(keys_at_row(0), offsets[0] + x);
+#pragma GCC unroll 4
+    for (int i = 1; i < count; ++i) follow(best, cells_from<Lane, indexed>(keys_at_row(i), offsets[i] + x));
+    if (!first) {
+      Cells<Lane, indexed> earlier = line.at(to + x);
+      follow(earlier, best);
+      best = earlier;
+    }
+    line.set(to + x, best);
+  }
+
+  const CellReader<Element, Lane, indexed> reader_;
+  const int64_t rows_, width_;
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -1,0 +1,162 @@
+"""A table's columns as a model's inputs: each row's part of one, and the rows that may run together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+from onnx_maxpool.adapters.collation import EXPECTED_BOXES, are_boxes, most_images, stack, type_of
+from onnx_maxpool.errors import InputError, listing, shape
+from onnx_maxpool.graph.batching import Batching, BatchInput
+from onnx_maxpool.types import Array, Dims, tensor_type
+
+Failures = dict[int, str]
+"""What is wrong with rows, by their place in the batch."""
+
+
+@dataclass
+class Column:
+    """An input's column."""
+
+    parts: list[Array]
+    """Each row's own; nothing of use for a row that has failed."""
+    whole: Array | None
+    """All rows in one array, where the batch has them so."""
+
+    def stacked(self, rows: Sequence[int]) -> Array:
+        """Rows along a new first axis, without a copy where that is possible."""
+        if self.whole is not None and rows[-1] - rows[0] + 1 == len(rows):
+            return self.whole[rows[0] : rows[-1] + 1]
+        return stack(self.of(rows))
+
+    def of(self, rows: Sequence[int]) -> list[Array]:
+        """The parts of rows."""
+        return [self.parts[row] for row in rows]
+
+
+def dtype_of(each: BatchInput) -> np.dtype[Any]:
+    """The dtype of an input."""
+    return helper.tensor_dtype_to_np_dtype(tensor_type(each.type))
+
+
+def row_count(batch: Mapping[str, Any], batching: Batching) -> int:
+    """How many rows a batch has. Raises InputError for columns that are missing or too many, or of several lengths."""
+    if not isinstance(batch, Mapping):
+        raise InputError(f"the batch is a {type(batch).__name__}, expected a dict of columns")
+    for each in batching.inputs:
+        if each.name not in batch:
+            raise InputError(f"the batch has no column '{each.name}', only {listing(batch) if batch else 'none'}")
+    for output in batching.outputs:
+        if output.name in batch and all(output.name != each.name for each in batching.inputs):
+            raise InputError(f"the batch has a column '{output.name}', expected none of an output's name")
+    lengths = {name: len(values) for name, values in batch.items()}
+    name, count = next(iter(lengths.items()), ("", 0))
+    for other, length in lengths.items():
+        if length != count:
+            raise InputError(f"column '{other}' has {length} rows, expected {count}, as column '{name}' has")
+    return count
+
+
+def column(each: BatchInput, values: Any, failures: Failures) -> Column:
+    """An input's column, checked. Rows that do not fit are noted as failures.
+
+    Raises InputError for an array of another type.
+    """
+    dtype = dtype_of(each)
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        if values.dtype != dtype:
+            raise InputError(f"column '{each.name}' is {type_of(values.dtype)}, expected {each.type}")
+        parts, whole = list(values), values
+        problem = _problem(each, values[0]) if len(values) else None  # all rows have one shape
+        failures.update(dict.fromkeys(range(len(values) if problem else 0), problem or ""))
+        return Column(parts, whole)
+    parts = []
+    for row, value in enumerate(values):
+        try:
+            part = as_row(value, dtype)
+            if each.kind == "rois" and part.shape == (0,):  # an empty list says nothing of columns
+                part = part.reshape(0, 4)
+            problem = _problem(each, part)
+        except ValueError as error:
+            part, problem = np.empty(0, dtype), f"column '{each.name}' {error}"
+        if problem:
+            failures.setdefault(row, problem)
+        parts.append(part)
+    return Column(parts, None)
+
+
+def _problem(each: BatchInput, part: Array) -> str | None:
+    """What is wrong with the shape of a row's part."""
+    if each.kind != "rois":
+        if each.dims is None or _fits(part.shape, each.dims):
+            return None
+        return f"column '{each.name}' has shape {shape(part.shape)}, expected {shape(each.dims)}"
+    if not are_boxes(part):
+        return f"column '{each.name}' has shape {shape(part.shape)}, {EXPECTED_BOXES}"
+    count = each.dims[-2] if each.dims else None
+    if isinstance(count, int) and len(part) != count:
+        return f"column '{each.name}' has {len(part)} boxes, expected {count}, which the model fixes"
+    return None
+
+
+def _fits(found: Sequence[int], dims: Dims) -> bool:
+    sizes = zip(found, dims, strict=False)
+    return len(found) == len(dims) and all(not isinstance(dim, int) or dim == size for size, dim in sizes)
+
+
+def groups(batching: Batching, columns: Mapping[str, Column], rows: Sequence[int]) -> list[list[int]]:
+    """The rows that may run together, in the order of each group's first: of the same shapes and shared values.
+
+    No group has more rows than its ROIs' type has batch numbers.
+    """
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows:
+        key: list[Any] = [row] if batching.one_row else []
+        for each in batching.inputs:
+            part = columns[each.name].parts[row]
+            if each.kind != "rois":
+                key.append(part.shape)
+            if each.kind == "shared":
+                key.append(part.tobytes())
+        found.setdefault(tuple(key), []).append(row)
+    most = most_images(dtype_of(batching.rois)) if batching.rois else max(len(rows), 1)
+    return [group[i : i + most] for group in found.values() for i in range(0, len(group), most)]
+
+
+def as_row(value: Any, dtype: np.dtype[Any]) -> Array:
+    """One row's part: an array of the dtype, or lists of numbers or of such arrays.
+
+    Raises ValueError that goes on where a column's name ends; so does a value that is one, which a reader puts in the
+    place of what it could not read.
+    """
+    if isinstance(value, ValueError):
+        raise value
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        value = list(value)
+    if isinstance(value, list | tuple) and any(isinstance(each, np.ndarray | list | tuple) for each in value):
+        parts = [as_row(each, dtype) for each in value]
+        for part in parts:
+            if part.shape != parts[0].shape:
+                raise ValueError(f"has parts of shapes {shape(parts[0].shape)} and {shape(part.shape)}, expected one")
+        return np.stack(parts)
+    array = np.asarray(value)
+    if isinstance(value, list | tuple | bool | int | float) and _becomes(array, dtype):
+        return array.astype(dtype)
+    if array.dtype != dtype:
+        raise ValueError(f"is {type_of(array.dtype)}, expected {type_of(dtype)}")
+    return array
+
+
+def _becomes(numbers: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether Python's numbers may become a dtype: fractions no integers, and nothing a bool."""
+    kind = numbers.dtype.kind
+    if numbers.size == 0 or kind == dtype.kind == "b":
+        return True
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return kind in "iu" and bool(limits.min <= numbers.min() and numbers.max() <= limits.max)
+    return dtype.kind != "b" and kind in "iuf"

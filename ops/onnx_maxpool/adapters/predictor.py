@@ -1,0 +1,222 @@
+"""A model as a function from columns to columns, which pickles: what data engines run in each of their processes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+from onnx_maxpool.adapters.arrays import run
+from onnx_maxpool.adapters.collation import concatenate, split
+from onnx_maxpool.adapters.columns import Column, Failures, column, groups, row_count
+from onnx_maxpool.adapters.onnxruntime import PROTOBUF_LIMIT, Providers, load
+from onnx_maxpool.errors import InputError, ModelError, RowError, shape
+from onnx_maxpool.graph.batching import BOX_COLUMNS, Batching, BatchOutput, batching
+from onnx_maxpool.graph.check import check_model
+from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.types import Array, BinEdges
+
+MOST_THREADS = 1024
+
+
+class Predictor:
+    """Runs a model on batches of rows: `predictor(batch)` takes a dict of columns and gives one.
+
+    The columns named like the model's inputs hold each row's part of them. Where an input feeds an operator's ROIs, its
+    column holds each row's own boxes, (r, 4) or (r, 5), r = 0 too: rows of one shape are collated into one run, as
+    `collate` does it, and outputs with an entry per ROI are split. The result has the model's outputs, and the columns
+    that are no inputs as they came. An output's column is one array (N, ...) where it has an entry per row and all are
+    of one shape, and else a list of N arrays: `(r, C, h, w)`, so `(0, C, h, w)` where a row has no ROI.
+
+    Arrays are of the inputs' element types; lists of Python's numbers become so. An input of rank 0, and a list of a
+    fixed length, belongs to a whole run: rows that differ in it run apart. So do all rows of a model that fixes its
+    batch or its number of ROIs, or has an output whose first axis neither ONNX's inference nor the model's symbols
+    explain; such an output comes as a run of that row gives it.
+
+    A predictor pickles without its session, which each process makes when it first calls it, once, whatever its
+    threads. Calls from several threads share the session.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        threads: int = 1,
+        bin_edges: BinEdges | None = None,
+        providers: Providers | None = None,
+        session_options: Mapping[str, Any] | None = None,
+        rois: str | None = None,
+    ) -> None:
+        """Read the model and find what its axes count; the session comes later.
+
+        `model` is a path that the processes which call the predictor can read, or bytes or a ModelProto with all its
+        data. `threads` are ONNX Runtime's within an operator; 0 lets it choose. `session_options` has attributes of
+        `SessionOptions` by name, and config entries, whose names have dots. `rois` names the input that holds ROIs,
+        where it cannot be found. Other arguments are those of `load`.
+
+        Raises OSError, ModelError and OperatorError as `load` does, and InputError for options and `rois` that there
+        are not, and for a model that cannot run in batches.
+        """
+        self._model = _plain(model)
+        self._bin_edges = bin_edges
+        self._providers = None if providers is None else list(providers)
+        if not isinstance(threads, int) or not 0 <= threads <= MOST_THREADS:
+            raise InputError(f"threads is {threads!r}, expected an integer from 0 to {MOST_THREADS}")
+        if session_options is not None and not isinstance(session_options, Mapping):
+            raise InputError(
+                "session_options is no mapping, expected one of names to values, as SessionOptions do not pickle"
+            )
+        self._options = {"log_severity_level": 4, "intra_op_num_threads": threads, **(session_options or {})}
+        _session_options(self._options)
+        parsed = read_model(self._model, "check")
+        check_model(parsed)
+        self.batching: Batching = batching(parsed, rois)
+        """What the axes of the model's inputs and outputs count."""
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: dict[int, ort.InferenceSession] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_sessions")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._start_anew()
+
+    @property
+    def session(self) -> ort.InferenceSession:
+        """The session of the calling process. Raises what `load` raises."""
+        process = os.getpid()
+        # One that was made before a fork is kept and not used: its threads did not come along.
+        if process not in self._sessions:
+            with self._lock:
+                if process not in self._sessions:
+                    edges: dict[str, Any] = {} if self._bin_edges is None else {"bin_edges": self._bin_edges}
+                    options = _session_options(self._options)
+                    self._sessions[process] = load(self._model, options, self._providers, **edges)
+        return self._sessions[process]
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """The outputs for a batch's columns, beside the columns that are no inputs.
+
+        Raises InputError for columns that are missing, of another type or of different lengths, and RowError that names
+        each row that fails, and what is wrong with its values or what the operator says. The batch is not changed.
+        """
+        count = row_count(batch, self.batching)
+        failures: Failures = {}
+        columns = {each.name: column(each, batch[each.name], failures) for each in self.batching.inputs}
+        results: dict[str, Any] = {each.name: [None] * count for each in self.batching.outputs}
+        for rows in groups(self.batching, columns, [row for row in range(count) if row not in failures]):
+            outputs = self._outputs(columns, rows, failures)
+            for name, parts in outputs.items():
+                if rows == list(range(count)):
+                    results[name] = parts
+                    continue
+                for row, part in zip(rows, parts, strict=True):
+                    results[name][row] = part
+        if failures:
+            raise RowError(dict(sorted(failures.items())))
+        unused = {name: values for name, values in batch.items() if name not in columns}
+        return {**unused, **{each.name: _joined(each, results[each.name]) for each in self.batching.outputs}}
+
+    def _outputs(
+        self, columns: Mapping[str, Column], rows: Sequence[int], failures: Failures
+    ) -> dict[str, Array | list[Array]]:
+        """Each output's parts for rows that run together; nothing where that fails, which is noted.
+
+        Raises InputError for rows that fail together, and not each of them.
+        """
+        try:
+            return self._run(columns, rows)
+        except InputError:
+            raise
+        except Exception as error:  # ONNX Runtime's have no common class
+            before = len(failures)
+            for row in rows:
+                if len(rows) == 1:
+                    failures[row] = _said(error)
+                else:
+                    self._outputs(columns, [row], failures)
+            if len(failures) == before:
+                raise InputError(f"rows {rows[0]} to {rows[-1]} fail when they run together: {error}") from error
+            return {}
+
+    def _run(self, columns: Mapping[str, Column], rows: Sequence[int]) -> dict[str, Array | list[Array]]:
+        feeds: dict[str, Array] = {}
+        counts: list[int] = []
+        for each in self.batching.inputs:
+            if each.kind == "row":
+                feeds[each.name] = columns[each.name].stacked(rows)
+            elif each.kind == "shared":
+                feeds[each.name] = columns[each.name].parts[rows[0]]
+            else:
+                boxes = columns[each.name].of(rows)
+                counts = [len(part) for part in boxes]
+                # A model that has boxes without batch numbers has one image in a run.
+                is_plain = each.dims is not None and each.dims[-1] == BOX_COLUMNS
+                rois = boxes[0][:, -BOX_COLUMNS:] if is_plain else concatenate(boxes)
+                feeds[each.name] = rois.reshape((1,) * (len(each.dims or rois.shape) - rois.ndim) + rois.shape)
+        names = [each.name for each in self.batching.outputs]
+        outputs = zip(self.batching.outputs, run(self.session, feeds, names), strict=True)
+        return {each.name: _parts(each, output, len(rows), counts) for each, output in outputs}
+
+
+def _parts(each: BatchOutput, output: Array, rows: int, counts: Sequence[int]) -> Array | list[Array]:
+    """Each row's part of an output. Raises InputError where it has another number of entries than the model said."""
+    if each.kind == "whole":
+        return [output]
+    expected = sum(counts) if each.kind == "roi" else rows
+    if output.ndim == 0 or len(output) != expected:
+        per = "ROI" if each.kind == "roi" else "row"
+        raise InputError(
+            f"output '{each.name}' has shape {shape(output.shape)}, expected an entry per {per}: {expected}"
+        )
+    return split(output, counts) if each.kind == "roi" else output
+
+
+def _joined(each: BatchOutput, parts: Array | list[Array]) -> Array | list[Array]:
+    """An output's column."""
+    if each.kind != "row" or isinstance(parts, np.ndarray) or len({part.shape for part in parts}) != 1:
+        return parts
+    return np.stack(parts)
+
+
+def _said(error: Exception) -> str:
+    """What an operator said, without ONNX Runtime's frame around it."""
+    frame, found, said = str(error).partition("Status Message: ")
+    return said if found else frame
+
+
+def _plain(model: Model) -> str | bytes:
+    """What pickles in the place of a model, and means the same in another folder."""
+    if isinstance(model, bytes):
+        return model
+    if not isinstance(model, onnx.ModelProto):
+        return os.path.abspath(os.fspath(model))
+    if model.ByteSize() > PROTOBUF_LIMIT:
+        raise ModelError("the model has more than 2 GiB, expected it in a file: give its path")
+    return bytes(model.SerializeToString())
+
+
+def _session_options(values: Mapping[str, Any]) -> ort.SessionOptions:
+    """Options with these values. Raises InputError for those that ONNX Runtime does not have."""
+    options = ort.SessionOptions()
+    for name, value in values.items():
+        if "." in name:
+            options.add_session_config_entry(name, str(value))
+            continue
+        if not isinstance(getattr(type(options), name, None), property):
+            raise InputError(f"session_options has '{name}', expected an attribute of SessionOptions or a config entry")
+        try:
+            setattr(options, name, value)
+        except TypeError:
+            found = type(getattr(options, name)).__name__
+            raise InputError(f"session_options has {value!r} for '{name}', expected a {found}") from None
+    return options

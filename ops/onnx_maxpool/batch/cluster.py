@@ -1,0 +1,95 @@
+"""The engine `ray`: Ray Data computes the parts, in actors of a cluster or of this machine."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+from onnx_maxpool.batch.compute import Computer, PartResult
+from onnx_maxpool.batch.inputs import Part
+from onnx_maxpool.errors import InputError
+
+ATTEMPTS = 3
+"""How often an actor is begun anew, and a part with it, before the run fails."""
+SECONDS_TO_CONNECT = 10
+
+
+class Actor:
+    """Computes the parts of a batch of their numbers."""
+
+    def __init__(self, computer: Computer, parts: Sequence[Part]) -> None:
+        self._computer = computer
+        self._parts = {part.number: part for part in parts}
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """A result per number."""
+        results = [self._computer(self._parts[int(number)]) for number in batch["number"]]
+        return {
+            "number": np.array([result.number for result in results]),
+            "rows": np.array([result.rows for result in results]),
+            "failed": np.array([result.failed for result in results]),
+            "error": [result.error or "" for result in results],
+        }
+
+
+def compute_parts(
+    computer: Computer, parts: Sequence[Part], workers: int | None, threads: int, address: str | None
+) -> Generator[PartResult, None, None]:
+    """The results of parts, as they come, from so many actors of `threads` processors each.
+
+    `address` is a Ray cluster's, as `ray.init` takes it; without one a cluster of this machine is made, and ended at
+    the end. Without `workers` there are as many as the cluster has processors for. Ray begins an actor that dies anew,
+    `ATTEMPTS` times. Raises InputError where that does not help, and where there is no such cluster.
+    """
+    import ray
+    from ray.exceptions import RayError
+
+    begun = not ray.is_initialized()
+    if begun:
+        _connect(ray, workers, threads, address)
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    try:
+        size = workers or max(int(ray.cluster_resources().get("CPU", 1)) // max(threads, 1), 1)
+        numbers = ray.data.from_items([{"number": part.number} for part in parts], override_num_blocks=len(parts))
+        results = numbers.map_batches(
+            Actor,
+            fn_constructor_args=(computer, tuple(parts)),
+            compute=ray.data.ActorPoolStrategy(size=min(size, len(parts))),
+            batch_size=1,
+            num_cpus=threads,
+            max_restarts=ATTEMPTS,
+            max_task_retries=ATTEMPTS,
+        )
+        unfinished = {part.number: part for part in parts}
+        try:
+            for row in results.iter_rows():
+                number = int(row["number"])
+                if unfinished.pop(number, None) is not None:
+                    yield PartResult(number, int(row["rows"]), int(row["failed"]), row["error"] or None)
+        except RayError as error:
+            where = next(iter(unfinished.values())).place if unfinished else "all rows are computed"
+            reason = str(error).strip().splitlines()[-1]
+            raise InputError(f"Ray failed, {len(unfinished)} parts unfinished, the first {where}: {reason}") from None
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+def _connect(ray: Any, workers: int | None, threads: int, address: str | None) -> None:
+    options = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address is None:
+        cpus = workers * max(threads, 1) if workers else None
+        ray.init("local", num_cpus=cpus, include_dashboard=False, **options)
+        return
+    host, _, port = address.partition(":")
+    try:
+        if port.isdigit():  # Ray would try for minutes
+            socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
+        ray.init(address=address, **options)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"--address {address}: {error}") from None

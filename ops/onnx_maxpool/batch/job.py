@@ -1,0 +1,184 @@
+"""One batch run: what is in the output's folder before it, the parts, and what is there after it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from onnx_maxpool.adapters.predictor import Predictor
+from onnx_maxpool.batch.compute import FAILED_FOLDER, Computer, OnError, PartResult, output_schema
+from onnx_maxpool.batch.inputs import Part, find_input
+from onnx_maxpool.errors import InputError
+from onnx_maxpool.graph.reading import external_files, read_model
+from onnx_maxpool.types import BinEdges
+
+Existing = Literal["refuse", "resume", "overwrite"]
+Engine = Callable[[Computer, Sequence[Part]], Generator[PartResult, None, None]]
+
+RUN_FILE = "_run.json"
+"""Says of which run a folder is the output."""
+FAILED_FILE = "_failed.jsonl"
+"""All failed rows, a line each."""
+
+
+@dataclass
+class Summary:
+    """What a run did."""
+
+    total: int
+    """Rows of the input."""
+    parts: int
+    parts_before: int = 0
+    """Of these, how many were there from a run before."""
+    rows_before: int = 0
+    written: int = 0
+    """Rows in the output, those from before included."""
+    failed: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be computed."""
+
+    model: Path
+    input: Path
+    output: Path
+    threads: int = 1
+    rois: str | None = None
+    bin_edges: BinEdges | None = None
+    batch_size: int = 8
+    part_rows: int = 512
+    on_error: OnError = "fail"
+    existing: Existing = "refuse"
+
+
+def run_job(job: Job, engine: Engine, progress: Callable[[Summary], None]) -> Summary:
+    """Compute what a job lacks. `progress` is called before the first part and after each.
+
+    Raises InputError for inputs and outputs that do not fit, before anything is computed, and at the first row that
+    fails, unless those are skipped. What is finished by then stays, for `resume`.
+    """
+    predictor = Predictor(job.model, threads=job.threads, rois=job.rois, bin_edges=job.bin_edges)
+    found = find_input(job.input, predictor.batching, job.part_rows)
+    output_schema(predictor.batching, found.others)
+    prepare_folder(job, found.digest)
+    computer = Computer(predictor, str(job.output.absolute()), found.others, job.batch_size, job.on_error)
+    summary = Summary(found.rows, len(found.parts))
+    missing: list[Part] = []
+    for part in found.parts:
+        done = computer.finished(part)
+        if done is None:
+            missing.append(part)
+            continue
+        summary.parts_before += 1
+        summary.rows_before += done.rows + done.failed
+        _add(summary, done)
+    started = time.perf_counter()
+    progress(summary)
+    try:
+        with closing(engine(computer, missing)) as results:
+            for result in results:
+                if result.error is not None:
+                    raise InputError(result.error)
+                _add(summary, result)
+                summary.seconds = time.perf_counter() - started
+                progress(summary)
+    finally:
+        remove_unfinished(job.output)
+    gather_failures(job.output, found.parts)
+    _check(computer, found.parts, summary)
+    return summary
+
+
+def _add(summary: Summary, result: PartResult) -> None:
+    summary.written += result.rows
+    summary.failed += result.failed
+
+
+def _check(computer: Computer, parts: Iterable[Part], summary: Summary) -> None:
+    """Raise InputError unless every row is in a part's file or among the failed ones, once."""
+    held = [(part, computer.finished(part)) for part in parts]
+    for part, result in held:
+        if result is None:
+            raise InputError(f"{part.place}: {part.name} is not there or not whole, expected it after the run")
+    rows = sum(result.rows + result.failed for _, result in held if result is not None)
+    if rows != summary.total or summary.written + summary.failed != summary.total:
+        raise InputError(f"{rows} rows came out of {summary.total}, expected each once")
+
+
+def prepare_folder(job: Job, input_digest: str) -> None:
+    """Make the output's folder, or make sure that what is in it is of the same run. Raises InputError and OSError."""
+    folder = job.output
+    run_file = folder / RUN_FILE
+    said = {
+        "the model": model_digest(job.model),
+        "rois": job.rois,
+        "bin edges": job.bin_edges,
+        "the input": str(job.input.absolute()),
+        "what is in the input": input_digest,
+        "the batch size": job.batch_size,
+        "the rows of a part": job.part_rows,
+    }
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file, expected a folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not run_file.is_file():
+            raise InputError(f"{folder} has files that batch did not write, expected an empty folder")
+        if job.existing == "refuse":
+            raise InputError(f"{folder} has the output of a run, expected none: give --resume or --overwrite")
+        if job.existing == "overwrite":
+            clear(folder)
+        elif (before := json.loads(run_file.read_text())) != said:
+            other = next(name for name in said if before.get(name) != said[name])
+            raise InputError(f"{folder} is of a run where {other} differs, expected the same run for --resume")
+    (folder / FAILED_FOLDER).mkdir(parents=True, exist_ok=True)
+    remove_unfinished(folder)
+    write_whole(run_file, json.dumps(said, indent=2))
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the files that processes were writing when they were killed."""
+    for file in (*folder.glob(".part-*"), *(folder / FAILED_FOLDER).glob(".part-*")):
+        file.unlink(missing_ok=True)
+
+
+def clear(folder: Path) -> None:
+    """Remove what `batch` wrote, and nothing else; last the file that says that it did."""
+    failed = (f"{FAILED_FOLDER}/part-*", f"{FAILED_FOLDER}/.part-*", FAILED_FILE)
+    for pattern in ("part-*.parquet", ".part-*", *failed, RUN_FILE):
+        for file in folder.glob(pattern):
+            file.unlink()
+
+
+def gather_failures(folder: Path, parts: Iterable[Part]) -> None:
+    """Put the parts' failed rows into one file; without any, there is none."""
+    files = [folder / FAILED_FOLDER / f"{part.name}.jsonl" for part in parts]
+    lines = "".join(file.read_text() for file in files if file.exists())
+    if lines:
+        write_whole(folder / FAILED_FILE, lines)
+    else:
+        (folder / FAILED_FILE).unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file: the whole of it, or nothing."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(text)
+    unfinished.replace(path)
+
+
+def model_digest(path: Path) -> str:
+    """Changes when the model does: its content, and the sizes and times of the files with its external data."""
+    digest = hashlib.sha256(path.read_bytes())
+    for name in external_files(read_model(path)):
+        status = (path.parent / name).stat()
+        digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}".encode())
+    return digest.hexdigest()

@@ -1,0 +1,126 @@
+"""Ray Data runs `Predictor` as it stands, and `onnx-maxpool batch --engine ray`, on a cluster of two nodes.
+
+The cluster is Ray's own test utility: every node is a set of processes of this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+from support.processes import descendants
+from support.ragged import HEAD, SLOW, assert_rows_match, ragged_rows
+from support.tables import Command, assert_output_matches, batch_command, read_output, table, write_input
+
+import onnx_maxpool
+
+ACTOR = "ray::MapWorker"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """Two nodes of one processor each, and this process connected to them."""
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster.add_node(num_cpus=1)
+    ray.init(address=cluster.address, log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def dataset(batch: dict[str, Any], blocks: int) -> Any:
+    rows = [{name: values[i] for name, values in batch.items()} for i in range(len(batch["id"]))]
+    return ray.data.from_items(rows, override_num_blocks=blocks)
+
+
+def in_order(batch: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Columns in the order of the input; every row must be there once."""
+    assert sorted(row["id"] for row in rows) == sorted(batch["id"])
+    by_id = {row["id"]: row for row in rows}
+    return {name: [by_id[key][name] for key in batch["id"]] for name in ("id", "pooled", "best")}
+
+
+def test_ragged_rows_on_two_nodes_one_actor_killed(cluster: Cluster) -> None:
+    assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+    batch = ragged_rows(60, ((3, 12, 16), (3, 9, 16)))
+    results = dataset(batch, 30).map_batches(
+        onnx_maxpool.Predictor,
+        fn_constructor_kwargs={"model": SLOW.SerializeToString()},
+        compute=ray.data.ActorPoolStrategy(size=2),
+        batch_size=2,
+    )
+    rows: list[dict[str, Any]] = []
+    killed = None
+    for row in results.iter_rows():
+        if not rows:
+            killed = descendants(os.getpid(), ACTOR)
+            os.kill(killed[0], signal.SIGKILL)
+        rows.append(row)
+    assert killed is not None
+    assert len(killed) == 2
+    assert_rows_match(SLOW, batch, in_order(batch, rows))
+
+
+@pytest.mark.parametrize("boxes", [0, 2], ids=["no row has a ROI", "all have as many"])
+def test_blocks_of_one_kind_of_rows(cluster: Cluster, boxes: int) -> None:
+    """Where Ray sees no raggedness in a block, its rows are still those of the others."""
+    batch = ragged_rows(8)
+    batch["rois"] = [np.resize(np.float32([1, 2, 9, 8]), (boxes, 4)) for _ in range(8)]
+    results = dataset(batch, 2).map_batches(onnx_maxpool.Predictor, fn_constructor_args=(HEAD,), concurrency=1)
+    assert_rows_match(HEAD, batch, in_order(batch, results.take_all()))
+
+
+def test_an_error_names_the_row(cluster: Cluster) -> None:
+    batch = ragged_rows(4)
+    batch["rois"][2] = np.full((1, 4), np.nan, np.float32)
+    results = dataset(batch, 1).map_batches(onnx_maxpool.Predictor, fn_constructor_args=(HEAD,), concurrency=1)
+    with pytest.raises(Exception, match="row 2: MaxRoiPool: rois row 0 has x1 nan, expected a number"):
+        results.take_all()
+
+
+def test_the_command_on_the_cluster_with_an_actor_killed(cluster: Cluster, tmp_path: Path) -> None:
+    """And the rows are those of the engine `local`, bit for bit."""
+    batch = write_input(tmp_path, rows=48, proto=SLOW)
+    options = ("--workers", "2", "--part-rows", "8", "--batch-size", "2")
+    code, _, err = batch_command(tmp_path, *options)
+    assert code == 0, err
+    local = (tmp_path / "out").rename(tmp_path / "local")
+    with Command(tmp_path, *options, "--engine", "ray", "--address", cluster.address) as command:
+        command.wait_for("part-*.parquet")
+        command.wait_for(".part-*")
+        os.kill(descendants(os.getpid(), ACTOR)[0], signal.SIGKILL)
+    assert command.ended is not None
+    assert command.ended[0] == 0, command.ended[1]
+    assert_output_matches(batch, read_output(tmp_path / "out"))
+    keys = [("input_file", "ascending"), ("input_row", "ascending")]
+    assert pq.read_table(tmp_path / "out").sort_by(keys).equals(pq.read_table(local).sort_by(keys))
+
+
+def test_the_command_begins_and_ends_a_cluster_of_its_own(tmp_path: Path) -> None:
+    batch = write_input(tmp_path)
+    batch["rois"][5] = np.full((1, 4), np.nan, np.float32)
+    pq.write_table(table(batch), tmp_path / "in.parquet", row_group_size=4)
+    options = ("--engine", "ray", "--workers", "1", "--part-rows", "8")
+    code, _, err = batch_command(tmp_path, *options)
+    assert code == 1
+    assert f"{tmp_path}/in.parquet, row 5: MaxRoiPool: rois row 0 has x1 nan, expected a number" in err
+    code, out, err = batch_command(tmp_path, *options, "--resume", "--on-error", "skip")
+    assert code == 0, err
+    assert "22 rows in 3 parts" in out
+    assert_output_matches(batch, read_output(tmp_path / "out"), [row for row in range(23) if row != 5])
+
+
+def test_no_cluster_at_an_address(tmp_path: Path) -> None:
+    write_input(tmp_path)
+    code, _, err = batch_command(tmp_path, "--engine", "ray", "--address", "127.0.0.1:1")
+    assert code == 1
+    assert err.startswith("--address 127.0.0.1:1: ")
