@@ -86,12 +86,14 @@ def main(repeat: Annotated[int, typer.Option(min=1, help="Timed runs of each.")]
         }
         (expected,) = sessions["native"].run(None, inputs)
         times: dict[str, list[float]] = {name: [] for name in sessions}
+        for name, session in sessions.items():
+            (y,) = session.run(None, inputs)
+            np.testing.assert_array_equal(y, expected, err_msg=name)
         for _ in range(repeat):
             for name, session in sessions.items():
                 start = time.process_time()
-                (y,) = session.run(None, inputs)
+                session.run(None, inputs)
                 times[name].append(time.process_time() - start)
-                np.testing.assert_array_equal(y, expected)
         native = statistics.median(times["native"])
         for name, form in forms.items():
             ratio = statistics.median(times[name]) / native

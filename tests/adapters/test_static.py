@@ -24,7 +24,7 @@ from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.types import Array
 
 KINDS = {
-    *("Abs", "Add", "Cast", "Concat", "Constant", "Expand", "Floor", "Gather", "Identity", "Less", "LessOrEqual"),
+    *("Abs", "Add", "Cast", "Concat", "Constant", "Expand", "Floor", "Gather", "Identity", "Less"),
     *("Max", "Min", "Mul", "ReduceSum", "Reshape", "Sign", "Slice", "Sub", "Transpose", "Where"),
 }
 """All that is written."""

@@ -117,16 +117,16 @@ class _Columns:
 
 def _is_bad(graph: Graph, rois: Tensor, batches: int) -> Tensor:
     """M10, M11: whether a value of each ROI is NaN or its batch number is not in (-1, batches), (R, 1)."""
-    infinity, zero, one = (np.array([value], rois.dtype) for value in (np.inf, 0, 1))
-    low, high = np.full((2, 1, 5), infinity, rois.dtype)
-    low[0] = -infinity
-    low[0, 0], high[0, 0] = np.nextafter(-one, zero)[0], np.nextafter(one * batches, zero)[0]
-    # Not x == x, which some compilers take for true.
-    is_above = graph.elementwise("LessOrEqual", low, rois)
-    is_below = graph.elementwise("LessOrEqual", rois, high)
-    faults = graph.elementwise(
-        "Add", graph.elementwise("Where", is_above, zero, one), graph.elementwise("Where", is_below, zero, one)
-    )
+    zero, one = (np.array([value], rois.dtype) for value in (0, 1))
+    # A batch number is above the one and below the other. A coordinate is above 0 or below 1, or it is NaN. Not x == x,
+    # which some compilers take for true.
+    low = np.array([[-1, 0, 0, 0, 0]], rois.dtype)
+    high = np.array([[batches, 1, 1, 1, 1]], rois.dtype)
+    due = np.array([[2, 1, 1, 1, 1]], rois.dtype)
+    is_above = graph.elementwise("Where", graph.elementwise("Less", low, rois), one, zero)
+    is_below = graph.elementwise("Where", graph.elementwise("Less", rois, high), one, zero)
+    is_short = graph.elementwise("Less", graph.elementwise("Add", is_above, is_below), due)
+    faults = graph.elementwise("Where", is_short, one, zero)
     return graph.elementwise("Less", zero, graph.sum(faults, axis=1))
 
 

@@ -32,7 +32,6 @@ ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "Add": np.add,
     "Floor": np.floor,
     "Less": np.less,
-    "LessOrEqual": np.less_equal,
     "Max": np.maximum,
     "Min": np.minimum,
     "Mul": np.multiply,
@@ -41,8 +40,6 @@ ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "Where": np.where,
 }
 """The operators that work cell by cell, with what computes them in NumPy."""
-
-COMPARISONS = ("Less", "LessOrEqual")
 
 
 @dataclass
@@ -60,7 +57,7 @@ class Graph:
         if all(isinstance(tensor, np.ndarray) for tensor in tensors):
             with np.errstate(all="ignore"):  # as a runtime would
                 return np.asarray(ELEMENTWISE[op](*tensors))
-        dtype = np.dtype(bool) if op in COMPARISONS else tensors[-1].dtype
+        dtype = np.dtype(bool) if op == "Less" else tensors[-1].dtype
         return self._node(op, tensors, np.broadcast_shapes(*(tensor.shape for tensor in tensors)), dtype)
 
     def cast(self, x: Tensor, dtype: np.dtype[Any]) -> Tensor:
