@@ -157,8 +157,11 @@ def pooled(
     if per_tensor and channels > 1:
         first = row_major((*x.shape[:2], *(1 for _ in sizes))) * math.prod(call.spatial)
         labels = graph.elementwise("Add", labels, first.astype(label_type))
-    # Windows of one cell each have labels that do not depend on values.
-    labels = graph.expand(labels, dims) if labels.shape != dims else labels
+    if isinstance(labels, np.ndarray):
+        # Windows of one cell each: what does not depend on values some runtimes do not give as an output.
+        never = graph.elementwise("Less", maxima.values, maxima.values)
+        labels = np.broadcast_to(labels, dims)
+        labels = graph.elementwise("Where", never, labels, labels)
     return [graph.cast(maxima.values, x.dtype), graph.cast(labels, index_type)]
 
 
