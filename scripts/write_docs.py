@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from words.bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
+from words.bad_exports import BAD_EXPORTS  # noqa: E402
 from words.bad_inputs import BAD_INPUTS  # noqa: E402
 from words.bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
 from words.bad_nodes import DOORS, BadInput  # noqa: E402
@@ -117,6 +118,11 @@ def bad_commands() -> str:
     return table(["command", "what is given", "message"], rows)
 
 
+def bad_exports() -> str:
+    rows = [[f"`{bad.model}`", f"`Dim.{bad.hint}`", f"`{bad.said}`"] for bad in BAD_EXPORTS]
+    return table(["what the model makes of `x` and `rois`", "dynamic axes", "message"], rows)
+
+
 def rules() -> str:
     """Each rule with its sources, and the cases that ask it."""
     parts = []
@@ -169,6 +175,7 @@ TABLES = {
         "inputs": bad_inputs,
         "arguments": bad_arguments,
         "commands": bad_commands,
+        "exports": bad_exports,
     },
 }
 

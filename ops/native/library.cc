@@ -1,6 +1,7 @@
 // The library's exports: one puts the operators into a session's options, the other tells of the instruction sets.
 #include <cstdio>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
@@ -30,7 +31,6 @@ namespace onnx_maxpool {
 
 namespace {
 
-constexpr const char* kBinEdgesEntry = "onnx_maxpool.bin_edges";
 constexpr const char* kRegisteredEntry = "onnx_maxpool.registered";
 constexpr const char* kDefaultEdges = "default";  // in the entry above, where no bin edges are set
 
@@ -45,7 +45,7 @@ std::vector<Row> table(BinEdges bin_edges, bool infers_optional_outputs) {
   // inference says another. An index type that the operator does not have has overloads too, so that the kernel says
   // what is wrong, and not the runtime.
   const auto add = [&](const Operator& op, Variant variant) {
-    variant.bin_edges = bin_edges;
+    if (bin_edges != BinEdges::by_operator) variant.bin_edges = bin_edges;
     variant.infers_optional_outputs = infers_optional_outputs;
     rows.push_back({op, variant});
     if (!infers_optional_outputs || variant.index_types.empty()) return;
@@ -56,18 +56,19 @@ std::vector<Row> table(BinEdges bin_edges, bool infers_optional_outputs) {
     }
   };
   const auto variant = [](const char* domain, int since_version, std::vector<ElementType> types,
-                          std::vector<ElementType> index_types) {
+                          std::vector<ElementType> index_types, BinEdges own_edges, const char* size_attribute) {
     const ElementType first = index_types.empty() ? ElementType::undefined_ : index_types[0];
-    return Variant{domain, since_version, std::move(types), std::move(index_types), first, {}, {}};
+    return Variant{domain, since_version, std::move(types), std::move(index_types),
+                   first,  own_edges,     size_attribute,   {}};
   };
 #define TYPES(...) {__VA_ARGS__}
-#define OPERATOR(domain, name, since_version, types, index_types) \
-  add(k##name, variant(domain, since_version, TYPES types, TYPES index_types));
+#define OPERATOR(domain, name, since_version, types, index_types, own_edges, size_attribute) \
+  add(k##name, variant(domain, since_version, TYPES types, TYPES index_types, own_edges, size_attribute));
 #include "operators.inc"
 #undef OPERATOR
 #undef TYPES
   for (const PythonResultOp& result : python_results()) {
-    add(result.op, variant("onnx_maxpool", 1, {result.type}, {}));
+    add(result.op, variant("onnx_maxpool", 1, {result.type}, {}, BinEdges::by_operator, nullptr));
   }
   return rows;
 }
@@ -93,11 +94,16 @@ std::string config_entry(const OrtApi* api, const OrtSessionOptions* options, co
 
 BinEdges parse_bin_edges(const std::string& name) {
   if (name.empty()) return BinEdges::by_operator;
-  if (name == "onnx") return BinEdges::onnx;
-  if (name == "exact") return BinEdges::exact;
-  if (name == "double") return BinEdges::in_double;
+  constexpr BinEdges kInOrder[] = {BinEdges::onnx, BinEdges::exact, BinEdges::in_double};
+  static_assert(std::size(kInOrder) == std::size(kBinEdges));
+  std::string all;
+  for (size_t i = 0; i < std::size(kBinEdges); ++i) {
+    if (name == kBinEdges[i]) return kInOrder[i];
+    const char* const before = i == 0 ? "" : i + 1 < std::size(kBinEdges) ? ", " : " or ";
+    all += before + ("'" + std::string(kBinEdges[i]) + "'");
+  }
   throw Error("onnx_maxpool: session config entry " + std::string(kBinEdgesEntry) + " is '" + escaped(name) +
-              "', expected 'onnx', 'exact' or 'double'");
+              "', expected " + all);
 }
 
 // The domains of one setting, for one runtime. They and their operators are never freed: sessions may outlive

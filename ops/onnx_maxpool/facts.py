@@ -11,6 +11,15 @@ import sys
 LARGEST_SIDE = 2**31 - 1
 """Of a window, a stride and an output's side. With these no product of the plans leaves 64 bits."""
 
+SATURATION = 2**40
+"""A rounded ROI edge beyond ± this value is this value (M11), so that no sum or product of the plans leaves 64 bits."""
+
+BIN_EDGES = ("onnx", "exact", "double")
+"""The names of the setting `bin_edges` (M7)."""
+
+BIN_EDGES_ENTRY = "onnx_maxpool.bin_edges"
+"""The session config entry that the library reads when it is registered; for C, C++, C# and Java too."""
+
 INDEX_ATTRIBUTE = "index_element_type"
 """The attribute that chooses the index's type, by the names of `INDEX_SPELLINGS`."""
 
@@ -32,6 +41,7 @@ def native_header() -> str:
         return f'constexpr RuntimeVersion {name} = {{{major}, {minor}, "{major}.{minor}"}};'
 
     spellings = ", ".join(f'{{ElementType::{name}_, "{spelling}"}}' for name, spelling in INDEX_SPELLINGS.items())
+    edges = ", ".join(f'"{name}"' for name in BIN_EDGES)
     return "\n".join(
         [
             "// Printed by facts.py.",
@@ -53,6 +63,9 @@ def native_header() -> str:
             "};",
             "",
             f"constexpr int64_t kLargestSide = {LARGEST_SIDE};",
+            f"constexpr int64_t kSaturation = {SATURATION};",
+            f"constexpr const char* kBinEdges[] = {{{edges}}};",
+            f'constexpr const char* kBinEdgesEntry = "{BIN_EDGES_ENTRY}";',
             f'constexpr const char* kIndexAttribute = "{INDEX_ATTRIBUTE}";',
             f"constexpr IndexSpelling kIndexSpellings[] = {{{spellings}}};",
             version("kOldestRuntime", OLDEST_RUNTIME),

@@ -12,13 +12,11 @@ from typing import Any, get_args
 import numpy as np
 
 from onnx_maxpool.errors import OperatorError, listing, shape
+from onnx_maxpool.facts import SATURATION
 from onnx_maxpool.types import Array, BinEdges, Integers
 
 Windows = tuple[Integers, Integers]
 """Starts and ends of windows along one axis: two int64 arrays of one shape."""
-
-SATURATION = 2**40
-"""An ROI edge beyond ± this value, once rounded, is this value, so that nothing overflows (M11)."""
 
 
 def clip(windows: Windows, size: int) -> Windows:

@@ -42,6 +42,8 @@ class OperatorVersion:
 
     bin_edges: Literal["onnx", "exact"] | None = None
     """How the edges of its bins are computed where the setting `bin_edges` is not given (M7); None without bins."""
+    size_attribute: str | None = None
+    """The attribute of the output's height and width; None where no attribute gives them."""
 
     @property
     def title(self) -> str:
@@ -60,6 +62,7 @@ OPERATORS = (
         rules="M",
         elsewhere="ONNX Runtime: float, float16 through casts; OpenVINO: computed at float32 or less",
         bin_edges="onnx",
+        size_attribute="pooled_shape",
     ),
     OperatorVersion(
         domain="",
@@ -69,6 +72,7 @@ OPERATORS = (
         rules="M",
         elsewhere="OpenVINO: all but bfloat16, computed at float32 or less",
         bin_edges="onnx",
+        size_attribute="pooled_shape",
     ),
     OperatorVersion(
         domain="directml",
@@ -78,6 +82,7 @@ OPERATORS = (
         rules="D",
         elsewhere=DIRECTML_ALONE,
         bin_edges="exact",
+        size_attribute="pooled_size",
     ),
     OperatorVersion(
         domain="directml",
@@ -146,7 +151,8 @@ def snake_case(name: str) -> str:
 def native_table() -> str:
     """The C++ table: for each operator a line per combination of types that any version allows.
 
-    Then come the types of its index, the default first.
+    Then come the types of its index, the default first, its bin edges where none are set, and the attribute of the
+    output's size.
     """
 
     def listed(types: Iterable[str]) -> str:
@@ -157,8 +163,10 @@ def native_table() -> str:
         versions = versions_of(newest.domain, newest.name)
         variables = [dict.fromkeys(t for row in versions for t in row.types[variable]) for variable in newest.types]
         for types in itertools.product(*variables):
-            arguments = f"{versions[0].since_version}, {listed(types)}, {listed(newest.index_types)}"
-            lines.append(f'OPERATOR("{newest.domain}", {newest.name}, {arguments})')
+            all_types = f"{versions[0].since_version}, {listed(types)}, {listed(newest.index_types)}"
+            edges = f"BinEdges::{newest.bin_edges or 'by_operator'}"
+            size = f'"{newest.size_attribute}"' if newest.size_attribute else "nullptr"
+            lines.append(f'OPERATOR("{newest.domain}", {newest.name}, {all_types}, {edges}, {size})')
     return "\n".join(lines) + "\n"
 
 
