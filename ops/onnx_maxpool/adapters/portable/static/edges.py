@@ -14,8 +14,8 @@ import numpy as np
 
 from onnx_maxpool.adapters.portable.static.tensors import Graph, Tensor
 from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.facts import SATURATION
 from onnx_maxpool.types import Array, BinEdges
-from onnx_maxpool.windows import SATURATION
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
