@@ -21,7 +21,7 @@ from builders.model import Model
 from onnx_maxpool.graph.building import finished
 from onnx_maxpool.hashing import integers, quarters
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, snake_case
-from onnx_maxpool.types import Array, tensor_type
+from onnx_maxpool.types import Array, dtype_of, tensor_type
 
 Types = Mapping[str, str]
 """An element type for each type variable."""
@@ -204,5 +204,5 @@ def value_infos(ports: Mapping[str, Port], types: Types) -> list[onnx.ValueInfoP
 
 def sample_inputs(example: Example, types: Types) -> dict[str, Array]:
     """The example's sample inputs in these element types."""
-    dtypes = {variable: helper.tensor_dtype_to_np_dtype(tensor_type(t)) for variable, t in types.items()}
+    dtypes = {variable: dtype_of(t) for variable, t in types.items()}
     return example.samples(dtypes)

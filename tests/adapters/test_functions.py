@@ -12,7 +12,7 @@ import pytest
 from builders import MODELS, Model
 from onnx import helper
 from support.child import run_python
-from support.roi_cases import assert_same, dtype_of, random_case
+from support.roi_cases import assert_same, random_case
 from support.roi_cases import model as roi_model
 from support.roi_cases import reference as roi_reference
 
@@ -21,6 +21,7 @@ from onnx_maxpool import OperatorError
 from onnx_maxpool.adapters import sessions as one_node
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.operators.registry import OPERATORS, newest_versions
+from onnx_maxpool.types import dtype_of
 
 X, ROIS = random_case(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
 

@@ -19,7 +19,7 @@ from builders import MODELS, Model
 from builders.fast_rcnn_head import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 from onnx import helper, parser
 from support.child import run_python
-from support.roi_cases import Array, assert_same, dtype_of, random_case
+from support.roi_cases import Array, assert_same, random_case
 from support.roi_cases import model as roi_model
 
 import onnx_maxpool
@@ -29,6 +29,7 @@ from onnx_maxpool.adapters.python import calls as python_functions
 from onnx_maxpool.adapters.python.calls import DOMAIN
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.graph.nodes import operator_nodes
+from onnx_maxpool.types import dtype_of
 
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
 

@@ -21,7 +21,8 @@ from onnx_maxpool.cli.comparison import compare
 from onnx_maxpool.adapters.reference import reference_evaluator
 from builders import MODELS
 from support.older_runtimes import loads_here
-from support.roi_cases import assert_same, dtype_of, model, native, random_case, reference
+from support.roi_cases import assert_same, model, native, random_case, reference
+from onnx_maxpool.types import dtype_of
 rng = np.random.default_rng(23)
 for element_type in ("float16", "bfloat16", "float", "double"):
     for channels in (1, 3, 4, 7, 8, 15, 16, 33, 70):

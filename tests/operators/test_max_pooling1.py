@@ -10,23 +10,12 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
 from support.older_runtimes import runtime_is_before
-from support.pool_cases import (
-    Array,
-    Run,
-    assert_same,
-    both,
-    data_type_of,
-    dtype_of,
-    mixed,
-    model,
-    native,
-    reference,
-    version_of,
-)
+from support.pool_cases import Array, Run, assert_same, both, data_type_of, mixed, model, native, reference, version_of
 
 from onnx_maxpool.conformance.oracle import maximum as oracle
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import versions_of
+from onnx_maxpool.types import dtype_of
 
 NAME = "MaxPooling1"
 VERSIONS = [

@@ -9,10 +9,11 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from support.roi_cases import assert_same, dtype_of, model, native, random_case, reference
+from support.roi_cases import assert_same, model, native, random_case, reference
 
 import onnx_maxpool
 from onnx_maxpool.operators.registry import resolve, versions_of
+from onnx_maxpool.types import dtype_of
 
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 TYPES = versions_of("", "MaxRoiPool")[-1].types["T"]

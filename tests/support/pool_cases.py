@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import onnx_maxpool
 from onnx_maxpool.graph.building import finished
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, resolve, versions_of
+from onnx_maxpool.types import element_type, tensor_type
 
 Array = npt.NDArray[Any]
 Run = Callable[[onnx.ModelProto, Mapping[str, Array]], list[Array]]
@@ -23,12 +24,8 @@ DOMAINS = {row.name: row.domain for row in OPERATORS}
 SPELLINGS = {"i32": "int32", "i64": "int64", "u32": "uint32", "u64": "uint64"}
 
 
-def dtype_of(element_type: str) -> np.dtype[Any]:
-    return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element_type.upper()))
-
-
 def data_type_of(array: Array) -> int:
-    return int(helper.np_dtype_to_tensor_dtype(array.dtype))
+    return tensor_type(element_type(array))
 
 
 def version_of(name: str, opset: int) -> OperatorVersion:
@@ -49,7 +46,7 @@ def model(
     outputs = [helper.make_tensor_value_info("Y", inputs[0].type.tensor_type.elem_type, None)]
     if with_index:
         index = SPELLINGS.get(attributes.get("index_element_type", ""), version.index_types[0])
-        outputs.append(helper.make_tensor_value_info("Indices", TensorProto.DataType.Value(index.upper()), None))
+        outputs.append(helper.make_tensor_value_info("Indices", tensor_type(index), None))
     node = helper.make_node(name, list(feeds), [value.name for value in outputs], name="pool", domain=version.domain)
     node.attribute.extend(attribute_of(key, value) for key, value in attributes.items())
     graph = helper.make_graph([node], "one_node", inputs, outputs)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import TensorProto, helper
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import onnx_maxpool
+from onnx_maxpool.types import tensor_type
 
 Array = npt.NDArray[Any]
 
@@ -18,7 +19,7 @@ Array = npt.NDArray[Any]
 def model(element_type: str = "float", opset: int = 22, **attributes: Any) -> onnx.ModelProto:
     """One MaxRoiPool node, all dimensions symbolic; `pooled_shape` is (2, 3) unless given, and left out if None."""
     attributes = {k: v for k, v in {"pooled_shape": (2, 3), **attributes}.items() if v is not None}
-    data_type = TensorProto.DataType.Value(element_type.upper())
+    data_type = tensor_type(element_type)
     node = helper.make_node("MaxRoiPool", ["X", "rois"], ["Y"], name="pool", **attributes)
     graph = helper.make_graph(
         [node],
@@ -28,10 +29,6 @@ def model(element_type: str = "float", opset: int = 22, **attributes: Any) -> on
         [helper.make_tensor_value_info("Y", data_type, None)],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
-
-
-def dtype_of(element_type: str) -> np.dtype[Any]:
-    return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element_type.upper()))
 
 
 def random_case(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import onnx
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from support.older_runtimes import runtime_is_before
 
@@ -21,7 +21,7 @@ import onnx_maxpool
 from onnx_maxpool.conformance.oracle import maximum as oracle
 from onnx_maxpool.facts import INDEX_SPELLINGS, INFERS_INDEX_TYPES
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
-from onnx_maxpool.types import Array
+from onnx_maxpool.types import Array, dtype_of, element_type, tensor_type
 
 NEWEST = {row.name: row for row in newest_versions()}
 FUNCTIONS = {
@@ -81,12 +81,12 @@ class Call:
         """One node."""
         version = NEWEST[self.operator]
         inputs = [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+            helper.make_tensor_value_info(name, tensor_type(element_type(x)), x.shape)
             for name, x in zip("ab", self.inputs, strict=False)
         ]
         outputs = [helper.make_tensor_value_info("y", inputs[0].type.tensor_type.elem_type, None)]
         if self.index_type is not None:
-            data_type = TensorProto.DataType.Value(self.index_type.upper())
+            data_type = tensor_type(self.index_type)
             outputs.append(helper.make_tensor_value_info("index", data_type, None))
         names = [[value.name for value in values] for values in (inputs, outputs)]
         node = helper.make_node(self.operator, *names, domain=version.domain, **self._all_attributes())
@@ -115,10 +115,6 @@ SMALL = Sizes(channels=3, sides=(12, 8, 5), rois=6, outputs=5)
 """Small enough for brute force."""
 LARGE = Sizes(channels=70, sides=(600, 40, 12), rois=60, outputs=16)
 """Large enough for every kernel and its vectors."""
-
-
-def dtype_of(element_type: str) -> np.dtype[Any]:
-    return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element_type.upper()))
 
 
 def unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:

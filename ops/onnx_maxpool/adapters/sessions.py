@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime as ort
-from onnx import TensorProto, helper
+from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from onnx_maxpool.adapters.arrays import run_quickly
@@ -19,7 +19,7 @@ from onnx_maxpool.graph.building import finished
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions
-from onnx_maxpool.types import Array, BinEdges, element_type
+from onnx_maxpool.types import Array, BinEdges, element_type, tensor_type
 
 CACHE_SIZE = 32
 """Sessions kept; the least recently used one goes first. Each has its own threads, as ONNX Runtime has it."""
@@ -79,7 +79,7 @@ def _make(setting: Setting) -> Entry:
     """Raises OperatorError for types and attributes that the operator refuses."""
     version = NEWEST[setting.name]
     definition = operator(setting.name)
-    types = [element_type(np.empty(0, dtype)) for dtype in setting.dtypes]
+    types = [element_type(dtype) for dtype in setting.dtypes]
     definition.check_types(version, dict(zip(definition.inputs, types, strict=True)))
     attributes = dict(setting.attributes)
     with np.errstate(over="ignore"):  # a spatial_scale beyond float32 is infinite, and refused as such
@@ -89,7 +89,7 @@ def _make(setting: Setting) -> Entry:
     node = helper.make_node(version.name, list(definition.inputs), list(outputs), domain=version.domain, **attributes)
     # No shapes and no types of outputs: the operator itself refuses what does not fit, in its own words.
     given = [
-        helper.make_tensor_value_info(name, TensorProto.DataType.Value(kind.upper()), None)
+        helper.make_tensor_value_info(name, tensor_type(kind), None)
         for name, kind in zip(definition.inputs, types, strict=True)
     ]
     graph = helper.make_graph([node], version.name, given, [helper.make_empty_tensor_value_info(y) for y in outputs])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
 
 from onnx_maxpool.adapters.portable.expansion import inline
@@ -29,7 +28,7 @@ from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
 from onnx_maxpool.operators.schemas import dims_of
-from onnx_maxpool.types import BinEdges, type_name
+from onnx_maxpool.types import BinEdges, tensor_type, type_name
 from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
@@ -180,7 +179,7 @@ def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, OperatorVersion
         chosen_type = index_type(version, attributes)
         attributes.pop(INDEX_ATTRIBUTE, None)
         if wants_index:
-            attributes["index_type"] = onnx.TensorProto.DataType.Value(chosen_type.upper())
+            attributes["index_type"] = tensor_type(chosen_type)
     call = helper.make_node(name, list(node.input), outputs, domain=DOMAIN, **attributes)
     return call, version, type_name(x.elem_type)
 

@@ -13,12 +13,12 @@ import traceback
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import TensorProto, helper
+from onnx import helper
 
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.python.calls import CARRIERS, Call, type_name
@@ -30,7 +30,7 @@ from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes, replace_opera
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions, versions_of
-from onnx_maxpool.types import Array, BinEdges
+from onnx_maxpool.types import Array, BinEdges, dtype_of
 
 DOMAIN = "onnx_maxpool.observing"
 """The domain of the Python operators that observe; not that of the others, for the reason that `calls.DOMAIN` gives."""
@@ -236,5 +236,4 @@ def _observe(*values: Array, call: str) -> Array:
 
 def _typed(array: Array, name: str) -> Array:
     """A copy in the type that the value has in the model."""
-    dtype: np.dtype[Any] = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(name.upper()))
-    return array.astype(dtype)
+    return array.astype(dtype_of(name))

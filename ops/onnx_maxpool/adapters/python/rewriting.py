@@ -22,7 +22,7 @@ from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import newest_versions
-from onnx_maxpool.types import BinEdges, type_name
+from onnx_maxpool.types import BinEdges, tensor_type, type_name
 from onnx_maxpool.windows import check_bin_edges
 
 RESULT_DOMAIN = "onnx_maxpool"
@@ -201,4 +201,4 @@ def wanted_index(node: onnx.NodeProto, call: Call) -> str | None:
 
 
 def _cast(value: str, result: str, kind: str) -> onnx.NodeProto:
-    return helper.make_node("Cast", [value], [result], to=onnx.TensorProto.DataType.Value(kind.upper()))
+    return helper.make_node("Cast", [value], [result], to=tensor_type(kind))
