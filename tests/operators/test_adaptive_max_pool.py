@@ -10,7 +10,7 @@ import onnx.parser
 import openvino as ov
 import pytest
 from openvino import opset14
-from support.pool_cases import Array, Run, assert_same, both, mixed, model, native, reference, version_of
+from support.one_node import Array, Run, assert_same, both, mixed, model, native, reference, version_of
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
-from support.pool_cases import Array, Run, assert_same, both, mixed, model
+from support.one_node import Array, Run, assert_same, both, mixed, model
 
 from onnx_maxpool.types import dtype_of
 

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import checker, defs, helper, parser, shape_inference
-from support.pool_cases import DOMAINS, model
+from support.one_node import DOMAINS, model
 
 import onnx_maxpool
 from onnx_maxpool.operators import operator

@@ -20,8 +20,9 @@ from support.older_runtimes import runtime_is_before
 import onnx_maxpool
 from onnx_maxpool.conformance.oracle import maximum as oracle
 from onnx_maxpool.facts import INDEX_SPELLINGS, INFERS_INDEX_TYPES
+from onnx_maxpool.graph.building import Declared, as_array, one_node
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
-from onnx_maxpool.types import Array, dtype_of, element_type, tensor_type
+from onnx_maxpool.types import Array, dtype_of
 
 NEWEST = {row.name: row for row in newest_versions()}
 FUNCTIONS = {
@@ -80,19 +81,13 @@ class Call:
     def model(self) -> onnx.ModelProto:
         """One node."""
         version = NEWEST[self.operator]
-        inputs = [
-            helper.make_tensor_value_info(name, tensor_type(element_type(x)), x.shape)
-            for name, x in zip("ab", self.inputs, strict=False)
-        ]
-        outputs = [helper.make_tensor_value_info("y", inputs[0].type.tensor_type.elem_type, None)]
+        inputs = {name: as_array(x) for name, x in zip("ab", self.inputs, strict=False)}
+        outputs = {"y": Declared(inputs["a"].type)}
         if self.index_type is not None:
-            data_type = tensor_type(self.index_type)
-            outputs.append(helper.make_tensor_value_info("index", data_type, None))
-        names = [[value.name for value in values] for values in (inputs, outputs)]
+            outputs["index"] = Declared(self.index_type)
+        names = [list(values) for values in (inputs, outputs)]
         node = helper.make_node(self.operator, *names, domain=version.domain, **self._all_attributes())
-        graph = helper.make_graph([node], self.operator, inputs, outputs)
-        opset = helper.make_opsetid(version.domain, version.since_version)
-        return helper.make_model(graph, opset_imports=[opset], ir_version=10)
+        return one_node(node, {**inputs, **outputs}, {version.domain: version.since_version}, name=self.operator)
 
     def _all_attributes(self) -> dict[str, Any]:
         chosen = {} if self.index_type is None else {"index_element_type": INDEX_SPELLINGS[self.index_type]}

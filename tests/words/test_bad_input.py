@@ -14,7 +14,7 @@ import pytest
 from onnx import numpy_helper
 from support.child import run_python
 from support.older_runtimes import cannot_infer_the_index
-from support.pool_cases import Array, model, reference
+from support.one_node import Array, model, reference
 from words.bad_inputs import BAD_INPUTS
 from words.bad_nodes import BadInput, Door, Found
 
@@ -187,10 +187,10 @@ SCRATCH_SCRIPT = """
 import resource, sys
 import numpy as np, onnxruntime as ort
 import onnx_maxpool
-from support.roi_cases import model
+from support.one_node import roi_model
 options = ort.SessionOptions()
 options.intra_op_num_threads = 1
-session = onnx_maxpool.load(model(pooled_shape=(2**13, 2**13)), options)
+session = onnx_maxpool.load(roi_model(pooled_shape=(2**13, 2**13)), options)
 feeds = {"X": np.ones((1, 1, 4, 4), "f"), "rois": np.array([[0, 0, 0, 3, 3]], "f")}
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 2**29, used + 2**29))  # room for the output of 2^28 bytes

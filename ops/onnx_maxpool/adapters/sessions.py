@@ -15,11 +15,11 @@ from onnx_maxpool.adapters.arrays import run_quickly
 from onnx_maxpool.adapters.onnxruntime import CPU, check_index_types, with_threads
 from onnx_maxpool.adapters.registration import register
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.graph.building import finished
+from onnx_maxpool.graph.building import Declared, one_node
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions
-from onnx_maxpool.types import Array, BinEdges, element_type, tensor_type
+from onnx_maxpool.types import Array, BinEdges, element_type
 
 CACHE_SIZE = 32
 """Sessions kept; the least recently used one goes first. Each has its own threads, as ONNX Runtime has it."""
@@ -88,12 +88,8 @@ def _make(setting: Setting) -> Entry:
     outputs = definition.outputs if setting.with_index else definition.outputs[:1]
     node = helper.make_node(version.name, list(definition.inputs), list(outputs), domain=version.domain, **attributes)
     # No shapes and no types of outputs: the operator itself refuses what does not fit, in its own words.
-    given = [
-        helper.make_tensor_value_info(name, tensor_type(kind), None)
-        for name, kind in zip(definition.inputs, types, strict=True)
-    ]
-    graph = helper.make_graph([node], version.name, given, [helper.make_empty_tensor_value_info(y) for y in outputs])
-    model = finished(graph, {version.domain: version.since_version})
+    given = {name: Declared(kind) for name, kind in zip(definition.inputs, types, strict=True)}
+    model = one_node(node, given, {version.domain: version.since_version}, name=version.name)
 
     check_index_types(operator_nodes(model))
 
