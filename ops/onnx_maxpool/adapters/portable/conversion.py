@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
+from onnx import ModelProto, NodeProto, TypeProto, helper
 
 from onnx_maxpool.adapters.portable.expansion import inline
 from onnx_maxpool.adapters.portable.library import DOMAIN, functions
@@ -17,16 +17,14 @@ from onnx_maxpool.graph.nodes import (
     OperatorNode,
     canonical_domain,
     every_node,
-    inside,
-    names,
-    subgraphs,
 )
 from onnx_maxpool.graph.own_functions import rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.rewriting import Rewriter, Scope
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
-from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
+from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
 from onnx_maxpool.operators.schemas import dims_of
 from onnx_maxpool.types import BinEdges, tensor_type, type_name
 from onnx_maxpool.windows import check_bin_edges
@@ -65,15 +63,17 @@ def to_portable(
     own_names = rename_own_functions(converted)
     inline_functions(converted, chosen)
     small = infer_types(outline(converted))
-    opsets = {canonical_domain(entry.domain): entry.version for entry in small.opset_import}
-    if "" not in opsets:
+    if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
-    rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, set(names(small.graph)), bin_edges)
-    nodes = list(rewriter.rewritten(small.graph, {}, "graph"))
+    _PortableRewriter(small, chosen, bin_edges).rewrite()
 
     del converted.graph.node[:], converted.opset_import[:]
-    converted.graph.node.extend(nodes)
-    used = {"", *_domains(nodes), *(domain for function in converted.functions for domain in _domains(function.node))}
+    converted.graph.node.extend(small.graph.node)
+    used = {
+        "",
+        *_domains(small.graph.node),
+        *(domain for function in converted.functions for domain in _domains(function.node)),
+    }
     ours = {version.domain for version in newest_versions()}
     converted.opset_import.extend(
         entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
@@ -94,68 +94,29 @@ def _chosen(only: str | Iterable[str] | None) -> frozenset[str]:
     return frozenset(wanted)
 
 
-def _is_chosen(node: NodeProto, chosen: Collection[str]) -> bool:
-    return node.op_type in chosen and bool(versions_of(node.domain, node.op_type))
-
-
 def _domains(nodes: Iterable[NodeProto]) -> set[str]:
     return {canonical_domain(node.domain) for node in every_node(nodes)}
 
 
-def _types(graph: GraphProto) -> dict[str, TypeProto.Tensor]:
-    """The types of a graph's own values."""
-    types = {value.name: value.type.tensor_type for value in (*graph.input, *graph.value_info, *graph.output)}
-    for tensor in graph.initializer:
-        types[tensor.name] = helper.make_tensor_type_proto(tensor.data_type, tensor.dims).tensor_type
-    return types
-
-
-class _Rewriter:
+class _PortableRewriter(Rewriter):
     """Replaces the chosen operators in one model."""
 
-    def __init__(
-        self, chosen: Collection[str], opsets: Mapping[str, int], names: set[str], bin_edges: BinEdges | None
-    ) -> None:
+    def __init__(self, model: ModelProto, chosen: Collection[str], bin_edges: BinEdges | None) -> None:
+        super().__init__(model)
         self.chosen = chosen
-        self.opsets = opsets
-        self.names = names
-        """All that are taken."""
         self.bin_edges = bin_edges
 
-    def rewritten(self, graph: GraphProto, outer: Types, place: str) -> Iterator[NodeProto]:
-        """The graph's nodes, the chosen ones replaced; `outer` are the types that the graph sees from without."""
-        types = {**outer, **_types(graph)}
-        for node in graph.node:
-            if _is_chosen(node, self.chosen):
-                yield from self.replacement(node, types, place)
-                continue
-            for attribute, subgraph in subgraphs(node):
-                # A copy: what is cleared may not be read again.
-                kept = GraphProto(node=self.rewritten(subgraph, types, inside(place, node, attribute)))
-                subgraph.ClearField("node")
-                subgraph.node.extend(kept.node)
-            yield node
-
-    def replacement(self, node: NodeProto, types: Types, place: str) -> Iterator[NodeProto]:
-        domain = canonical_domain(node.domain)
-        version = resolve(domain, node.op_type, self.opsets[domain])
-        found = OperatorNode(node, place, self.opsets[domain], version)
+    def operator_replacement(self, found: OperatorNode, scope: Scope) -> Iterator[NodeProto] | None:
+        node = found.node
+        if node.op_type not in self.chosen:
+            return None
         try:
-            call, version, element_type = _call(found, types)
+            call, version, element_type = _call(found, scope.types)
             bin_edges = version.bin_edges and (self.bin_edges or version.bin_edges)
-            library = functions(element_type, self.opsets[""], bin_edges)
+            library = functions(element_type, self.resolver.opsets[""], bin_edges)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
-        return inline(call, library, DOMAIN, self.free_prefix(node.output[0]))
-
-    def free_prefix(self, name: str) -> str:
-        """`name`, or with a number behind it, so that no name is `prefix/...` yet."""
-        prefix, number = name, 0
-        while any(taken.startswith(f"{prefix}/") for taken in self.names):
-            number += 1
-            prefix = f"{name}_{number}"
-        self.names.add(f"{prefix}/")
-        return prefix
+        return inline(call, library, DOMAIN, self.fresh_prefix(node.output[0]))
 
 
 def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, OperatorVersion, str]:
