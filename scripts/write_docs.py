@@ -22,7 +22,9 @@ from onnx_maxpool.operators.rules import LETTERS, RULES, Rule
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
+from words import bad_batches  # noqa: E402
 from words.bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
+from words.bad_exports import BAD_EXPORTS  # noqa: E402
 from words.bad_inputs import BAD_INPUTS  # noqa: E402
 from words.bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
 from words.bad_nodes import DOORS, BadInput  # noqa: E402
@@ -108,13 +110,21 @@ def bad_contents() -> str:
 
 
 def bad_arguments() -> str:
-    rows = [[f"`{bad.function}`", bad.what, f"`{bad.error.__name__}`", f"`{bad.said}`"] for bad in BAD_ARGUMENTS]
+    rows = [
+        [f"`{bad.function}`", bad.what, f"`{bad.error.__name__}`", f"`{bad.said}`"]
+        for bad in (*BAD_ARGUMENTS, *bad_batches.BAD_ARGUMENTS)
+    ]
     return table(["function", "what is given", "exception", "message"], rows)
 
 
 def bad_commands() -> str:
-    rows = [[f"`{bad.command}`", bad.what, f"`{bad.said}`"] for bad in BAD_COMMANDS]
+    rows = [[f"`{bad.command}`", bad.what, f"`{bad.said}`"] for bad in (*BAD_COMMANDS, *bad_batches.BAD_COMMANDS)]
     return table(["command", "what is given", "message"], rows)
+
+
+def bad_exports() -> str:
+    rows = [[f"`{bad.model}`", f"`Dim.{bad.hint}`", f"`{bad.said}`"] for bad in BAD_EXPORTS]
+    return table(["what the model makes of `x` and `rois`", "dynamic axes", "message"], rows)
 
 
 def rules() -> str:
@@ -169,6 +179,7 @@ TABLES = {
         "inputs": bad_inputs,
         "arguments": bad_arguments,
         "commands": bad_commands,
+        "exports": bad_exports,
     },
 }
 

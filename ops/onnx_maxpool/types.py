@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto, helper
+
+from onnx_maxpool.facts import BinEdges as BinEdges
 
 Array = npt.NDArray[Any]
 """A tensor of any element type, ml_dtypes' bfloat16 included."""
@@ -20,9 +22,6 @@ Dims = tuple["int | str | None", ...]
 
 Attributes = Mapping[str, Any]
 """A node's attributes by name, as Python values."""
-
-BinEdges = Literal["onnx", "exact", "double"]
-"""How the edges of ROI bins are computed (M7): as ONNX's reference, in exact integers, or in double for every type."""
 
 PythonFunction = Callable[..., "Array | tuple[Array, ...]"]
 """`function(*inputs, **attributes)`: an operator's outputs. `load` says what it is given."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from builders import MODELS, Model
 from onnx import helper
 from support.child import run_python
 from support.one_node import assert_same, random_rois, reference_rois, roi_model
+from support.strategies import FUNCTIONS
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError
@@ -23,12 +22,6 @@ from onnx_maxpool.types import dtype_of
 
 X, ROIS = random_rois(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "MaxRoiPool": onnx_maxpool.max_roi_pool,
-    "RoiPooling": onnx_maxpool.roi_pooling,
-    "MaxPooling1": onnx_maxpool.max_pooling,
-    "AdaptiveMaxPool": onnx_maxpool.adaptive_max_pool,
-}
 INDEX_DTYPES = {"i32": "int32", "i64": "int64", "u32": "uint32", "u64": "uint64"}
 ONE_NODE = [model for model in MODELS.values() if {n.op_type for n in model.builder().graph.node} <= set(FUNCTIONS)]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from builders import MODELS
 from support.one_node import assert_same, native_rois, roi_model
@@ -153,88 +151,9 @@ def test_a_model_without_roi_operators_just_runs_in_batches() -> None:
 # Errors
 
 
-def bad_batches() -> Iterator[Any]:
-    def case(what: str, error: type[Exception], said: str, **columns: Any) -> Any:
-        return pytest.param(columns, error, said, id=what)
-
-    good = ragged_rows(4)
-    images, boxes = good["X"], good["rois"]
-    yield case("a column missing", InputError, "the batch has no column 'rois', only id or X", X=images, rois=None)
-    yield case("an output's name", InputError, "the batch has a column 'pooled', expected none", pooled=[0] * 4)
-    yield case("lengths", InputError, "column 'rois' has 3 rows, expected 4, as column 'id' has", rois=boxes[:3])
-    double = np.zeros((4, 3, 4, 4))
-    yield case("another type", InputError, "column 'X' is double, expected float", X=double)
-    yield case(
-        "a row of another type", RowError, "row 2: column 'X' is double, expected float", X=at(images, 2, double[0])
-    )
-    yield case(
-        "boxes of three columns",
-        RowError,
-        r"row 1: column 'rois' has shape \[2,3\], expected \(r, 4\) or \(r, 5\)",
-        rois=at(boxes, 1, np.zeros((2, 3), np.float32)),
-    )
-    yield case(
-        "an image's rank",
-        RowError,
-        r"row 3: column 'X' has shape \[12,16\], expected \[C,H,W\]",
-        X=at(images, 3, images[0][0]),
-    )
-    nan = np.full((1, 4), np.nan, np.float32)
-    yield case(
-        "what the operator rejects",
-        RowError,
-        "row 0: MaxRoiPool: rois row 0 has x1 nan, expected a number; rows that fail too: 2",
-        rois=at(at(boxes, 0, nan), 2, nan),
-    )
-    said = r"row 1: column 'rois' has parts of shapes \[4\] and \[3\]"
-    yield case("ragged lists", RowError, said, rois=at(boxes, 1, [[0] * 4, [0] * 3]))
-    yield case("words", RowError, "row 1: column 'rois' is string, expected float", rois=at(boxes, 1, ["a"]))
-
-
-def at(values: list[Any], row: int, value: Any) -> list[Any]:
-    return [*values[:row], value, *values[row + 1 :]]
-
-
-@pytest.mark.parametrize(("columns", "error", "said"), list(bad_batches()))
-def test_bad_batches(columns: dict[str, Any], error: type[Exception], said: str) -> None:
-    batch = {name: values for name, values in {**ragged_rows(4), **columns}.items() if values is not None}
-    with pytest.raises(error, match=said) as found:
-        Predictor(HEAD)(batch)
-    assert type(found.value) is error
-
-
 def test_an_error_of_a_row_pickles() -> None:
     error = pickle.loads(pickle.dumps(RowError({3: "is bad", 5: "too"})))
     assert (str(error), error.failures) == ("row 3: is bad; rows that fail too: 5", {3: "is bad", 5: "too"})
-
-
-TWO_INPUTS = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-    g (float[N,C,H,W] X, float[A,5] first, float[B,5] second) => (float[R,C,2,2] Y) {
-        rois = Concat <axis = 0> (first, second)
-        Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
-    }""")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"model": TWO_INPUTS}, "ROIs may come from the inputs first or second, expected one: name it with rois"),
-        ({"model": HEAD, "rois": "boxes"}, "rois is 'boxes', expected an input of the model: X or rois"),
-        ({"model": HEAD, "threads": -1}, "threads is -1, expected an integer from 0 to 1024"),
-        ({"model": HEAD, "session_options": ort.SessionOptions()}, "session_options is no mapping"),
-        ({"model": HEAD, "session_options": {"threads": 3}}, "session_options has 'threads', expected an attribute"),
-        ({"model": HEAD, "session_options": {"intra_op_num_threads": "x"}}, "has 'x' for 'intra_op_num_threads'"),
-    ],
-)
-def test_bad_arguments(arguments: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        Predictor(**arguments)
-
-
-def test_a_fixed_batch_that_rows_cannot_fill() -> None:
-    proto = onnx.parser.parse_model(onnx.printer.to_text(HEAD).replace("[N,C,H,W] X", "[8,3,H,W] X"))
-    with pytest.raises(InputError, match=r"input 'X' has shape \[8,3,H,W\], expected a batch of 1 or of any size"):
-        Predictor(proto)
 
 
 def test_no_file(tmp_path: Path) -> None:
@@ -297,17 +216,3 @@ def test_collate_and_split() -> None:
     for part, boxes in zip(split(rois, counts), batch["rois"], strict=True):
         np.testing.assert_array_equal(part[:, 1:], boxes)
     assert collate(x, batch["rois"])[0] is x
-
-
-def test_what_collate_and_split_reject() -> None:
-    image, boxes = np.zeros((1, 4, 4), np.float32), np.zeros((1, 4), np.float32)
-    with pytest.raises(RowError, match=r"row 1: is float \[1,4,5\], expected float \[1,4,4\], as row 0 is"):
-        collate([image, np.zeros((1, 4, 5), np.float32)], [boxes, boxes])
-    with pytest.raises(RowError, match=r"row 1: boxes are float \[4\], expected \(r, 4\) or \(r, 5\)"):
-        collate([image, image], [boxes, boxes[0]])
-    with pytest.raises(RowError, match=r"row 1: boxes are double.*, expected float, as those of row 0 are"):
-        collate([image, image], [boxes, boxes.astype(np.float64)])
-    with pytest.raises(InputError, match="2 images and 1 boxes, expected one of each per row"):
-        collate([image, image], [boxes])
-    with pytest.raises(InputError, match=r"split: the output has shape \[3,2\], expected 4 entries"):
-        split(np.zeros((3, 2)), [1, 3])

@@ -26,7 +26,7 @@ def collate(images: Sequence[Array] | Array, boxes: Sequence[Array]) -> tuple[Ar
     or more images than the boxes' type has whole numbers (2049 for float16, 257 for bfloat16).
     """
     if len(images) != len(boxes) or len(boxes) == 0:
-        raise InputError(f"collate: {len(images)} images and {len(boxes)} boxes, expected one of each per row")
+        raise InputError(f"collate: {len(images)} images and {len(boxes)} boxes, expected as many of both, and one")
     return stack(images), concatenate(boxes), [len(each) for each in boxes]
 
 

@@ -46,7 +46,7 @@ def row_count(batch: Mapping[str, Any], batching: Batching) -> int:
             raise InputError(f"the batch has no column '{each.name}', only {listing(batch) if batch else 'none'}")
     for output in batching.outputs:
         if output.name in batch and all(output.name != each.name for each in batching.inputs):
-            raise InputError(f"the batch has a column '{output.name}', expected none of an output's name")
+            raise InputError(f"the batch has a column '{output.name}', expected none of that name, which an output has")
     lengths = {name: len(values) for name, values in batch.items()}
     name, count = next(iter(lengths.items()), ("", 0))
     for other, length in lengths.items():

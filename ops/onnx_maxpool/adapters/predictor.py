@@ -19,7 +19,9 @@ from onnx_maxpool.errors import InputError, ModelError, RowError, shape
 from onnx_maxpool.graph.batching import BOX_COLUMNS, Batching, BatchOutput, batching
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.types import Array, BinEdges
+from onnx_maxpool.windows import check_bin_edges
 
 MOST_THREADS = 1024
 
@@ -59,22 +61,22 @@ class Predictor:
         `SessionOptions` by name, and config entries, whose names have dots. `rois` names the input that holds ROIs,
         where it cannot be found. Other arguments are those of `load`.
 
-        Raises OSError, ModelError and OperatorError as `load` does, and InputError for options and `rois` that there
-        are not, and for a model that cannot run in batches.
+        Raises OSError, ModelError, OperatorError and ValueError as `load` does, and InputError for options and `rois`
+        that there are not, and for a model that cannot run in batches.
         """
         self._model = _plain(model)
+        check_bin_edges(bin_edges)
         self._bin_edges = bin_edges
         self._providers = None if providers is None else list(providers)
         if not isinstance(threads, int) or not 0 <= threads <= MOST_THREADS:
             raise InputError(f"threads is {threads!r}, expected an integer from 0 to {MOST_THREADS}")
         if session_options is not None and not isinstance(session_options, Mapping):
-            raise InputError(
-                "session_options is no mapping, expected one of names to values, as SessionOptions do not pickle"
-            )
+            found = type(session_options).__name__
+            raise InputError(f"session_options is {found}, expected a mapping of names to values, which pickles")
         self._options = {"log_severity_level": 4, "intra_op_num_threads": threads, **(session_options or {})}
         _session_options(self._options)
         parsed = read_model(self._model, "check")
-        check_model(parsed)
+        check_model(Survey(parsed))
         self.batching: Batching = batching(parsed, rois)
         """What the axes of the model's inputs and outputs count."""
         self._start_anew()
@@ -98,9 +100,8 @@ class Predictor:
         if process not in self._sessions:
             with self._lock:
                 if process not in self._sessions:
-                    edges: dict[str, Any] = {} if self._bin_edges is None else {"bin_edges": self._bin_edges}
                     options = _session_options(self._options)
-                    self._sessions[process] = load(self._model, options, self._providers, **edges)
+                    self._sessions[process] = load(self._model, options, self._providers, bin_edges=self._bin_edges)
         return self._sessions[process]
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,5 +219,5 @@ def _session_options(values: Mapping[str, Any]) -> ort.SessionOptions:
             setattr(options, name, value)
         except TypeError:
             found = type(getattr(options, name)).__name__
-            raise InputError(f"session_options has {value!r} for '{name}', expected a {found}") from None
+            raise InputError(f"session_options has {value!r} for '{name}', expected a value of type {found}") from None
     return options

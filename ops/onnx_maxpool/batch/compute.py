@@ -179,8 +179,13 @@ class PartWriter:
 
 
 def output_schema(batching: Batching, others: pa.Schema) -> pa.Schema:
-    """The output's columns. Raises InputError for an output that Arrow has no column for."""
-    fields = [pa.field(FILE_COLUMN, pa.string()), pa.field(ROW_COLUMN, pa.int64()), *others]
+    """The output's columns."""
+    tensors = [tensor_field(output.name, output.type, output.dims or ()) for output in batching.outputs]
+    return pa.schema([pa.field(FILE_COLUMN, pa.string()), pa.field(ROW_COLUMN, pa.int64()), *others, *tensors])
+
+
+def check_columns(batching: Batching) -> None:
+    """Raise InputError for an input or output that Arrow has no column for."""
     kinds = {each.name: each.type for each in batching.inputs} | {each.name: each.type for each in batching.outputs}
     for name, kind in kinds.items():
         if kind not in ARROW_TYPES:
@@ -188,8 +193,6 @@ def output_schema(batching: Batching, others: pa.Schema) -> pa.Schema:
     for output in batching.outputs:
         if output.dims is None:
             raise InputError(f"output '{output.name}' has no known rank, expected a model that declares or implies it")
-        fields.append(tensor_field(output.name, output.type, output.dims))
-    return pa.schema(fields)
 
 
 def write_failures(path: Path, failures: Sequence[Mapping[str, Any]]) -> None:

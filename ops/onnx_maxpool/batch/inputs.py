@@ -84,23 +84,22 @@ def find_input(path: Path, batching: Batching, part_rows: int) -> Input:
     part of its own. Raises InputError for an input without files, and for columns that are not what the model takes.
     """
     if not path.is_dir():
-        files = [path] if path.suffix == ".parquet" else []
+        files = [path] if path.suffix == ".parquet" and path.exists() else []
     else:
         # What begins so is no data by custom, as in the folders that `batch` writes.
         files = sorted(file for file in path.iterdir() if file.name[0] not in "._" and file.suffix in READERS)
     kinds = sorted({file.suffix for file in files})
     if not files:
-        if not path.exists():
-            raise InputError(f"{path} does not exist, expected a Parquet file or a folder of .parquet or .npz files")
-        raise InputError(f"{path} has no .parquet and no .npz file, expected some")
+        found = "is a folder without such files" if path.is_dir() else "is no such file"
+        raise InputError(f"{path} {found}, expected a .parquet file or a folder of .parquet or of .npz files")
     if len(kinds) > 1:
-        raise InputError(f"{path} has {listing(kinds)} files, expected one kind")
+        raise InputError(f"{path} has both {' and '.join(kinds)} files, expected one kind")
     digest = hashlib.sha256()
     for file in files:
         status = file.stat()
         digest.update(f"{file.name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     find = _parquet_parts if kinds == [".parquet"] else _npz_parts
-    others, parts = find([file.absolute() for file in files], batching, part_rows)
+    others, parts = find(files, batching, part_rows)
     return Input(tuple(parts), others, digest.hexdigest())
 
 
@@ -131,7 +130,7 @@ def _parquet_parts(files: Sequence[Path], batching: Batching, part_rows: int) ->
                 rows += counts[end]
                 end += 1
             if rows:
-                parts.append(Part(len(parts), (str(file),), tuple(range(group, end)), row, rows))
+                parts.append(Part(len(parts), (str(file.absolute()),), tuple(range(group, end)), row, rows))
             row, group = row + rows, end
     assert first_schema is not None, "there are files"
     names = {each.name for each in batching.inputs}
@@ -193,7 +192,9 @@ def _npz_parts(files: Sequence[Path], batching: Batching, part_rows: int) -> tup
         if isinstance(columns[each.name], ValueError):
             raise InputError(f"{files[0]}: column '{each.name}' {columns[each.name]}")
     groups = [files[i : i + part_rows] for i in range(0, len(files), part_rows)]
-    return pa.schema([]), [Part(i, tuple(map(str, group)), (), 0, len(group)) for i, group in enumerate(groups)]
+    return pa.schema([]), [
+        Part(i, tuple(str(file.absolute()) for file in group), (), 0, len(group)) for i, group in enumerate(groups)
+    ]
 
 
 def _read_npz(part: Part, batching: Batching, batch_size: int) -> Iterator[Rows]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from onnx_maxpool.adapters.predictor import Predictor
-from onnx_maxpool.batch.compute import FAILED_FOLDER, Computer, OnError, PartResult, output_schema
+from onnx_maxpool.batch.compute import FAILED_FOLDER, Computer, OnError, PartResult, check_columns
 from onnx_maxpool.batch.inputs import Part, find_input
 from onnx_maxpool.errors import InputError
 from onnx_maxpool.graph.reading import external_files, read_model
@@ -67,8 +67,8 @@ def run_job(job: Job, engine: Engine, progress: Callable[[Summary], None]) -> Su
     fails, unless those are skipped. What is finished by then stays, for `resume`.
     """
     predictor = Predictor(job.model, threads=job.threads, rois=job.rois, bin_edges=job.bin_edges)
+    check_columns(predictor.batching)
     found = find_input(job.input, predictor.batching, job.part_rows)
-    output_schema(predictor.batching, found.others)
     prepare_folder(job, found.digest)
     computer = Computer(predictor, str(job.output.absolute()), found.others, job.batch_size, job.on_error)
     summary = Summary(found.rows, len(found.parts))

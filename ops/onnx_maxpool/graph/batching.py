@@ -120,14 +120,13 @@ def _roi_input(inferred: onnx.ModelProto, declared: Mapping[str, onnx.ValueInfoP
 
 
 def _may_hold_rois(value: onnx.ValueInfoProto) -> bool:
+    """Of shape (R, 5) or (R, 4), as far as it is declared, or (1, 1, R, 5), whose last dimension must be."""
     dims = dims_of(value)
     if dims is None:
         return True
-    return len(dims) in (2, 4) and not any(isinstance(dim, int) and dim != 1 for dim in dims[:-2]) and _fits(dims[-1])
-
-
-def _fits(columns: int | str | None) -> bool:
-    return not isinstance(columns, int) or columns in (ROI_COLUMNS, BOX_COLUMNS)
+    if len(dims) == 4:
+        return dims[-1] == ROI_COLUMNS and not any(isinstance(dim, int) and dim != 1 for dim in dims[:-2])
+    return len(dims) == 2 and (not isinstance(dims[-1], int) or dims[-1] in (ROI_COLUMNS, BOX_COLUMNS))
 
 
 def _sources(graph: onnx.GraphProto) -> dict[str, set[str]]:

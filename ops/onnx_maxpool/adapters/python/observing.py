@@ -27,8 +27,10 @@ from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
+from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import Scope
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions, versions_of
 from onnx_maxpool.types import Array, BinEdges, dtype_of
@@ -73,11 +75,13 @@ def observed_session(
     input, a node is not observed. `sess_options` must be new ones; raises what `load` raises.
     """
     whole = _own(model)
-    check_model(whole)
+    survey = Survey(whole)
+    check_model(survey)
     nodes = []
-    for i, found in enumerate(operator_nodes(whole)):
+    for i, found in enumerate(survey.nodes):
         nodes.append(ObservedNode(found.label, found.version.title if found.version else found.node.op_type))
         found.node.doc_string = str(i)  # inlining renames what it copies: a mark leads back
+    rename_own_functions(whole)
     unobserved: dict[int, str] = {}
     rewritten = _inlined(whole, unobserved)
     rewriter = _ObservingRewriter(rewritten, bin_edges, observer, unobserved)
