@@ -62,7 +62,7 @@ def processor_converts_to_bfloat16() -> bool:
     return features.exists() and "avx512_bf16" in features.read_text().split()
 
 
-def test_the_conformance_cases_through_the_door() -> None:
+def test_the_conformance_cases_through_the_extension() -> None:
     """Each case's own file. Doubles and subnormal bfloat16 may change; wrong sizes and integers are not refused."""
     cases = [case for case in all_cases() if case.operator == "AdaptiveMaxPool" and case.required]
     results = list(run_cases(partial(attempt, OpenVino), cases))

@@ -396,12 +396,12 @@ def test_refusals(text: str, only: str | list[str] | None, words: str) -> None:
         (["", "Indices"], "node '' in graph: AdaptiveMaxPool-8: the output Y is left out, expected a value"),
     ],
 )
-@pytest.mark.parametrize("door", [to_portable, onnx_maxpool.load])
-def test_an_output_that_is_left_out(door: Callable[..., object], outputs: list[str], words: str) -> None:
+@pytest.mark.parametrize("call", [to_portable, onnx_maxpool.load])
+def test_an_output_that_is_left_out(call: Callable[..., object], outputs: list[str], words: str) -> None:
     proto = parser.parse_model(ADAPTIVE)
     proto.graph.node[0].output[:] = outputs
     with pytest.raises(OperatorError) as error:
-        door(proto)
+        call(proto)
     assert str(error.value) == words
 
 

@@ -1,4 +1,4 @@
-"""The door: `load`, `register`, `library_path`, and what sessions do with a model that has our operators."""
+"""`load`, `register`, `library_path`, and what sessions do with a model that has our operators."""
 
 from __future__ import annotations
 
