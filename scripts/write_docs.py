@@ -27,7 +27,7 @@ from words.bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
 from words.bad_exports import BAD_EXPORTS  # noqa: E402
 from words.bad_inputs import BAD_INPUTS  # noqa: E402
 from words.bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
-from words.bad_nodes import DOORS, BadInput  # noqa: E402
+from words.bad_nodes import INTERFACES, BadInput  # noqa: E402
 
 SPEED_CASES = (*ROI_CASES, *ADAPTIVE_CASES, SLIDING_CASES[0], SLIDING_CASES[4])
 """Of the README's table."""
@@ -71,15 +71,17 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def doors() -> str:
-    return table(["door", "how"], [[door, how] for door, how in DOORS.items()])
+def interfaces() -> str:
+    return table(["interface", "how"], [[interface, how] for interface, how in INTERFACES.items()])
 
 
 def bad_inputs() -> str:
     notes: dict[str, int] = {}
 
     def absent(bad: BadInput) -> str:
-        return ", ".join(f"{door} [{notes.setdefault(why, len(notes) + 1)}]" for door, why in bad.not_through.items())
+        return ", ".join(
+            f"{interface} [{notes.setdefault(why, len(notes) + 1)}]" for interface, why in bad.not_through.items()
+        )
 
     def words(bad: BadInput) -> str:
         return f"`{bad.said}`" + (f"; unchecked `{bad.said_unchecked}`" if bad.said_unchecked != bad.said else "")
@@ -173,7 +175,7 @@ TABLES = {
     "README.md": {"operators": operators, "speed": speed, "backends": backends},
     "docs/rules.md": {"rules": rules},
     "docs/errors.md": {
-        "doors": doors,
+        "interfaces": interfaces,
         "models": bad_models,
         "contents": bad_contents,
         "inputs": bad_inputs,

@@ -14,7 +14,7 @@ import onnxruntime as ort
 import pytest
 from onnx import helper, parser
 from onnx.reference import ReferenceEvaluator
-from support.pool_cases import Array, assert_same
+from support.one_node import Array, assert_same
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError

@@ -84,7 +84,7 @@ def test_values_and_indices(target: Target, pool: Callable[..., Any], shape: tup
 
 
 def test_torch_alone_refuses_them() -> None:
-    """So that this door is taken down when it is not needed any more."""
+    """So that the conversion goes when it is not needed any more."""
     with pytest.raises(torch.onnx.ConversionError if hasattr(torch.onnx, "ConversionError") else Exception) as error:
         export(None, Model(lambda x: F.adaptive_max_pool2d(x, (4, 5))), (torch.randn(2, 3, 10, 12),))
     assert "adaptive_max_pool2d" in str(error.value)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pool_cases import Array, assert_same
+from support.one_node import Array, assert_same
 from support.strategies import (
     LARGE,
     NEWEST,

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import onnx
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from support.older_runtimes import runtime_is_before
 
 import onnx_maxpool
 from onnx_maxpool.conformance.oracle import maximum as oracle
 from onnx_maxpool.facts import INDEX_SPELLINGS, INFERS_INDEX_TYPES
+from onnx_maxpool.graph.building import Declared, as_array, one_node
 from onnx_maxpool.operators.registry import OperatorVersion, newest_version, newest_versions
-from onnx_maxpool.types import Array
+from onnx_maxpool.types import Array, dtype_of
 
 NEWEST = {row.name: row for row in newest_versions()}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -85,19 +86,13 @@ class Call:
     def model(self) -> onnx.ModelProto:
         """One node."""
         version = NEWEST[self.operator]
-        inputs = [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-            for name, x in zip("ab", self.inputs, strict=False)
-        ]
-        outputs = [helper.make_tensor_value_info("y", inputs[0].type.tensor_type.elem_type, None)]
+        inputs = {name: as_array(x) for name, x in zip("ab", self.inputs, strict=False)}
+        outputs = {"y": Declared(inputs["a"].type)}
         if self.index_type is not None:
-            data_type = TensorProto.DataType.Value(self.index_type.upper())
-            outputs.append(helper.make_tensor_value_info("index", data_type, None))
-        names = [[value.name for value in values] for values in (inputs, outputs)]
+            outputs["index"] = Declared(self.index_type)
+        names = [list(values) for values in (inputs, outputs)]
         node = helper.make_node(self.operator, *names, domain=version.domain, **self._all_attributes())
-        graph = helper.make_graph([node], self.operator, inputs, outputs)
-        opset = helper.make_opsetid(version.domain, version.since_version)
-        return helper.make_model(graph, opset_imports=[opset], ir_version=10)
+        return one_node(node, {**inputs, **outputs}, {version.domain: version.since_version}, name=self.operator)
 
     def _all_attributes(self) -> dict[str, Any]:
         chosen = {} if self.index_type is None else {"index_element_type": INDEX_SPELLINGS[self.index_type]}
@@ -120,10 +115,6 @@ SMALL = Sizes(channels=3, sides=(12, 8, 5), rois=6, outputs=5)
 """Small enough for brute force."""
 LARGE = Sizes(channels=70, sides=(600, 40, 12), rois=60, outputs=16)
 """Large enough for every kernel and its vectors."""
-
-
-def dtype_of(element_type: str) -> np.dtype[Any]:
-    return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element_type.upper()))
 
 
 def unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:

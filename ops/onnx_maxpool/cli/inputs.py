@@ -19,7 +19,7 @@ from onnx_maxpool.errors import InputError, shape
 from onnx_maxpool.graph.inference import infer, outline, tensor_types
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.operators.registry import newest_version
-from onnx_maxpool.types import Array, element_type, type_name
+from onnx_maxpool.types import Array, dtype_of, element_type, type_name
 
 FLOATS = (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 INTEGERS = (
@@ -173,7 +173,7 @@ def _typed(array: Array, value: onnx.ValueInfoProto, argument: str) -> Array:
     declared = value.type.tensor_type.elem_type
     if declared == TensorProto.BFLOAT16 and array.dtype == np.dtype("V2"):
         return array.view(ml_dtypes.bfloat16)
-    if declared != TensorProto.STRING and array.dtype != helper.tensor_dtype_to_np_dtype(declared):
+    if declared != TensorProto.STRING and array.dtype != dtype_of(type_name(declared)):
         raise InputError(
             f"--input {argument}: input {value.name!r} is {element_type(array)}, expected {type_name(declared)}"
         )
@@ -280,7 +280,7 @@ def _draw(
     limits: RoiLimits | None,
 ) -> Array:
     """`least` is the smallest integer."""
-    dtype = helper.tensor_dtype_to_np_dtype(data_type)
+    dtype = dtype_of(type_name(data_type))
     if limits is not None and shape[-1:] == (5,):
         return _draw_rois(random, dtype, math.prod(shape[:-1]), limits).reshape(shape)
     if data_type in FLOATS:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, numpy_helper
 
 from onnx_maxpool.adapters.portable.expansion import inline
@@ -21,18 +21,16 @@ from onnx_maxpool.graph.nodes import (
     OperatorNode,
     canonical_domain,
     every_node,
-    inside,
-    names,
-    subgraphs,
 )
 from onnx_maxpool.graph.own_functions import rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.rewriting import Rewriter, Scope
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
-from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
+from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
 from onnx_maxpool.operators.schemas import dims_of
-from onnx_maxpool.types import Array, BinEdges, type_name
+from onnx_maxpool.types import Array, BinEdges, tensor_type, type_name
 from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
@@ -85,16 +83,18 @@ def to_portable(
     if converted.functions and (max_pool_indices or not control_flow):
         converted = inliner.inline_local_functions(converted, convert_version=False)
     small = infer_types(outline(converted))
-    opsets = {canonical_domain(entry.domain): entry.version for entry in small.opset_import}
-    if "" not in opsets:
+    if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
     form = _Form(bin_edges, control_flow, max_pool_indices)
-    rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, set(names(small.graph)), form)
-    nodes = list(rewriter.rewritten(small.graph, {}, _constants(converted.graph), "graph"))
+    _PortableRewriter(small, chosen, form, converted.graph).rewrite()
 
     del converted.graph.node[:], converted.opset_import[:]
-    converted.graph.node.extend(nodes)
-    used = {"", *_domains(nodes), *(domain for function in converted.functions for domain in _domains(function.node))}
+    converted.graph.node.extend(small.graph.node)
+    used = {
+        "",
+        *_domains(small.graph.node),
+        *(domain for function in converted.functions for domain in _domains(function.node)),
+    }
     ours = {version.domain for version in newest_versions()}
     converted.opset_import.extend(
         entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
@@ -117,20 +117,8 @@ def _chosen(only: str | Iterable[str] | None) -> frozenset[str]:
     return frozenset(wanted)
 
 
-def _is_chosen(node: NodeProto, chosen: Collection[str]) -> bool:
-    return node.op_type in chosen and bool(versions_of(node.domain, node.op_type))
-
-
 def _domains(nodes: Iterable[NodeProto]) -> set[str]:
     return {canonical_domain(node.domain) for node in every_node(nodes)}
-
-
-def _types(graph: GraphProto) -> dict[str, TypeProto.Tensor]:
-    """The types of a graph's own values."""
-    types = {value.name: value.type.tensor_type for value in (*graph.input, *graph.value_info, *graph.output)}
-    for tensor in graph.initializer:
-        types[tensor.name] = helper.make_tensor_type_proto(tensor.data_type, tensor.dims).tensor_type
-    return types
 
 
 def _constants(graph: GraphProto) -> dict[str, Array]:
@@ -153,75 +141,55 @@ class _Form:
     """Whether MaxPool with an index is replaced too."""
 
 
-class _Rewriter:
-    """Replaces the chosen operators in one model."""
+class _PortableRewriter(Rewriter):
+    """Replaces the chosen operators in one model, whose graph in full is `whole`."""
 
-    def __init__(self, chosen: Collection[str], opsets: Mapping[str, int], names: set[str], form: _Form) -> None:
+    def __init__(self, model: ModelProto, chosen: Collection[str], form: _Form, whole: GraphProto) -> None:
+        super().__init__(model)
         self.chosen = chosen
-        self.opsets = opsets
-        self.names = names
-        """All that are taken."""
         self.form = form
+        self.whole = whole
 
-    def rewritten(
-        self, graph: GraphProto, outer: Types, constants: Mapping[str, Array], place: str
-    ) -> Iterator[NodeProto]:
-        """The graph's nodes, the chosen ones replaced; `outer` are the types that the graph sees from without.
+    @cached_property
+    def outermost(self) -> Mapping[str, Array]:
+        """The constants of the whole graph, which those around it see."""
+        return _constants(self.whole)
 
-        So are the `constants`, but those of the outermost graph are its own.
-        """
-        types = {**outer, **_types(graph)}
-        constants = {**constants, **_constants(graph)}
-        for node in graph.node:
-            if _is_chosen(node, self.chosen):
-                yield from self.replacement(node, types, constants, place)
-                continue
-            if self.form.max_pool_indices and has_index(node):
-                yield from self.max_pool(node, types, place)
-                continue
-            for attribute, subgraph in subgraphs(node):
-                # A copy: what is cleared may not be read again.
-                kept = GraphProto(node=self.rewritten(subgraph, types, constants, inside(place, node, attribute)))
-                subgraph.ClearField("node")
-                subgraph.node.extend(kept.node)
-            yield node
+    def constants(self, scope: Scope) -> Mapping[str, Array]:
+        """The constants that a graph sees."""
+        return self.outermost if scope.outer is None else {**self.constants(scope.outer), **_constants(scope.graph)}
 
-    def replacement(
-        self, node: NodeProto, types: Types, constants: Mapping[str, Array], place: str
-    ) -> Iterable[NodeProto]:
-        """What stands for one of our operators."""
-        domain = canonical_domain(node.domain)
-        version = resolve(domain, node.op_type, self.opsets[domain])
+    def replacement(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto] | None:
+        if self.form.max_pool_indices and has_index(node):
+            return self.max_pool(node, scope)
+        return super().replacement(node, scope)
+
+    def operator_replacement(self, found: OperatorNode, scope: Scope) -> Iterable[NodeProto] | None:
+        node, version = found.node, found.version
+        if node.op_type not in self.chosen:
+            return None
         assert version is not None  # the model check has seen to it
-        found = OperatorNode(node, place, self.opsets[domain], version)
         bin_edges = version.bin_edges and (self.form.bin_edges or version.bin_edges)
+        opset = self.resolver.opsets[""]
         try:
             if not self.form.control_flow:
-                check_opset(self.opsets[""])
-                return translate(node, version, types, constants, bin_edges, self.free_prefix(node.output[0]))
-            call, element_type = _call(found, version, types)
-            library = functions(element_type, self.opsets[""], bin_edges)
+                check_opset(opset)
+                prefix = self.fresh_prefix(node.output[0])
+                return translate(node, version, scope.types, self.constants(scope), bin_edges, prefix)
+            call, element_type = _call(found, version, scope.types)
+            library = functions(element_type, opset, bin_edges)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
-        return inline(call, library, DOMAIN, self.free_prefix(node.output[0]))
+        return inline(call, library, DOMAIN, self.fresh_prefix(node.output[0]))
 
-    def max_pool(self, node: NodeProto, types: Types, place: str) -> Iterable[NodeProto]:
+    def max_pool(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto]:
         """What stands for a MaxPool with its index."""
+        opset = self.resolver.opsets[""]
         try:
-            check_opset(self.opsets[""])
-            return translate_max_pool(node, types, self.free_prefix(node.output[0] or node.output[1]))
+            check_opset(opset)
+            return translate_max_pool(node, scope.types, self.fresh_prefix(node.output[0] or node.output[1]))
         except OperatorError as error:
-            label = OperatorNode(node, place, self.opsets[""], None).label
-            raise OperatorError(f"{label}: {error}") from None
-
-    def free_prefix(self, name: str) -> str:
-        """`name`, or with a number behind it, so that no name is `prefix/...` yet."""
-        prefix, number = name, 0
-        while any(taken.startswith(f"{prefix}/") for taken in self.names):
-            number += 1
-            prefix = f"{name}_{number}"
-        self.names.add(f"{prefix}/")
-        return prefix
+            raise OperatorError(f"{OperatorNode(node, scope.place, opset, None).label}: {error}") from None
 
 
 def _call(found: OperatorNode, version: OperatorVersion, types: Types) -> tuple[NodeProto, str]:
@@ -244,7 +212,7 @@ def _call(found: OperatorNode, version: OperatorVersion, types: Types) -> tuple[
         chosen_type = index_type(version, attributes)
         attributes.pop(INDEX_ATTRIBUTE, None)
         if wants_index:
-            attributes["index_type"] = onnx.TensorProto.DataType.Value(chosen_type.upper())
+            attributes["index_type"] = tensor_type(chosen_type)
     call = helper.make_node(name, list(node.input), outputs, domain=DOMAIN, **attributes)
     return call, type_name(x.elem_type)
 
