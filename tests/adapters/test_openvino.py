@@ -66,7 +66,7 @@ def test_the_conformance_cases_through_the_extension() -> None:
     """Each case's own file. Doubles and subnormal bfloat16 may change; wrong sizes and integers are not refused."""
     cases = [case for case in all_cases() if case.operator == "AdaptiveMaxPool" and case.required]
     results = list(run_cases(partial(attempt, OpenVino), cases))
-    wrong = {result.case.name: "; or ".join(result.ways) for result in results if result.outcome is not Outcome.PASS}
+    wrong = {result.case.name: "; or ".join(result.answers) for result in results if result.outcome is not Outcome.PASS}
     assert wrong == DIVERGENCES | (
         {"adaptive_max_pool_8_bfloat16_extremes": ""} if processor_converts_to_bfloat16() else {}
     )

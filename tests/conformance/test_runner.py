@@ -52,9 +52,9 @@ def test_stock_onnxruntime_is_what_it_is() -> None:
     assert found["22_whole_map"].outcome is Outcome.UNSUPPORTED
     assert found["1_double"].outcome is Outcome.UNSUPPORTED
     assert found["1_whole_map"].outcome is Outcome.PASS
-    assert found["1_edges_57_in_7"].ways == ("edges in the type's precision",)
-    assert found["1_edges_29_in_7"].ways == ("edges in the type's precision",)
-    assert found["1_minus_infinity"].ways == ("maximum starts at the lowest finite number",)
+    assert found["1_edges_57_in_7"].answers == ("edges in the type's precision",)
+    assert found["1_edges_29_in_7"].answers == ("edges in the type's precision",)
+    assert found["1_minus_infinity"].answers == ("maximum starts at the lowest finite number",)
     assert found["1_minus_infinity"].outcome is Outcome.FAIL
 
 
@@ -266,7 +266,7 @@ def test_the_json_says_everything(reports: dict[str, str]) -> None:
     assert ours["description"]["provider"] == "CPUExecutionProvider"
     assert all(result["outcome"] == "pass" and result["ours"] for result in ours["results"])
     failed = [result for result in wrong["results"] if not result["ours"]]
-    assert all("empty bin is -inf" in result["ways"] for result in failed if result["level"] == "required")
+    assert all("empty bin is -inf" in result["answers"] for result in failed if result["level"] == "required")
 
 
 def test_junit_counts_required_failures_alone(reports: dict[str, str]) -> None:

@@ -123,8 +123,8 @@ def failure_text(result: Result) -> str:
         f"attributes: {dict(case.attributes)}",
         *(f"{name}: {array.tolist()}" for name, array in case.inputs.items() if array.size <= 64),
     ]
-    if result.ways:
-        lines.append(f"what would give this: {'; or '.join(result.ways)}")
+    if result.answers:
+        lines.append(f"what would give this: {'; or '.join(result.answers)}")
     return "\n".join(lines)
 
 
