@@ -17,7 +17,7 @@ import torch.nn.functional as F  # noqa: N812
 from support.torch_models import Model, export, first_cause, program, session
 
 import onnx_maxpool
-from onnx_maxpool.adapters.torch import Target
+from onnx_maxpool.adapters.torch import Target, translation_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of torch, about itself
 AUTO, DYNAMIC = torch.export.Dim.AUTO, torch.export.Dim.DYNAMIC
@@ -30,6 +30,41 @@ def assert_equals_torch(module: torch.nn.Module, proto: onnx.ModelProto, target:
     for actual, wanted in zip(session(target, proto)(*inputs), torch.utils._pytree.tree_leaves(expected), strict=True):
         assert actual.dtype == wanted.numpy().dtype
         np.testing.assert_array_equal(actual, wanted.numpy())
+
+
+@pytest.mark.parametrize("with_indices", [False, True])
+def test_static_shapes_without_control_flow(with_indices: bool) -> None:
+    """Two calls with equal shapes share a function, others have their own."""
+
+    def pools(x: torch.Tensor, z: torch.Tensor) -> Any:
+        options = {"return_indices": True} if with_indices else {}
+        return F.adaptive_max_pool2d(x, (3, 4), **options), F.adaptive_max_pool1d(z, 5, **options)  # type: ignore[arg-type]
+
+    inputs = (torch.randn(2, 3, 10, 12), torch.randn(3, 11))
+    table = translation_table("portable", control_flow=False)
+    program = torch.onnx.export(Model(pools), inputs, dynamo=True, verbose=False, custom_translation_table=table)
+    assert program is not None
+    proto = program.model_proto
+    assert not {"Loop", "If", "Range", "TopK"} & {node.op_type for f in proto.functions for node in f.node}
+    assert_equals_torch(Model(pools), proto, "portable", *inputs)
+
+
+def test_dynamic_shapes_are_refused_without_control_flow() -> None:
+    module = Model(lambda x: F.adaptive_max_pool2d(x, (3, 4)))
+    table = translation_table("portable", control_flow=False)
+    with pytest.raises(torch.onnx.OnnxExporterError) as error:
+        torch.onnx.export(
+            module,
+            (torch.randn(2, 3, 10, 12),),
+            dynamo=True,
+            verbose=False,
+            custom_translation_table=table,
+            dynamic_shapes=(({0: AUTO, 2: AUTO},),),
+        )
+    assert "X has shape [" in str(error.value)
+    assert "without control flow" in str(error.value)
+    with pytest.raises(onnx_maxpool.OperatorError, match="control_flow is False, expected True"):
+        translation_table(control_flow=False)
 
 
 @each_target

@@ -47,9 +47,9 @@ def test_this_is_the_package_with_the_toys() -> None:
 
 def test_the_native_table() -> None:
     lines = native_table().splitlines()
-    assert 'OPERATOR("toy", ToyRoiPool, 1, (ElementType::float_), (), BinEdges::exact_)' in lines
+    assert 'OPERATOR("toy", ToyRoiPool, 1, (ElementType::float_), (), BinEdges::exact_, "bins")' in lines
     indices = "(ElementType::int32_, ElementType::uint64_)"
-    assert f'OPERATOR("toy", ToySlidingPool, 1, (ElementType::double_), {indices}, BinEdges::unset)' in lines
+    assert f'OPERATOR("toy", ToySlidingPool, 1, (ElementType::double_), {indices}, BinEdges::unset, nullptr)' in lines
 
 
 def test_the_schema() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-from onnx import ModelProto, NodeProto, TypeProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, numpy_helper
 
 from onnx_maxpool.adapters.portable.expansion import inline
 from onnx_maxpool.adapters.portable.library import DOMAIN, functions
+from onnx_maxpool.adapters.portable.static.shapes import declare_shapes, fix_dims
+from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
 from onnx_maxpool.errors import OperatorError, listing
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.check import check_model, node_attributes
@@ -26,7 +30,7 @@ from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
 from onnx_maxpool.operators.schemas import dims_of
-from onnx_maxpool.types import BinEdges, tensor_type, type_name
+from onnx_maxpool.types import Array, BinEdges, tensor_type, type_name
 from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
@@ -37,7 +41,13 @@ Types = Mapping[str, "TypeProto.Tensor"]
 
 
 def to_portable(
-    model: Model, *, only: str | Iterable[str] | None = None, bin_edges: BinEdges | None = None
+    model: Model,
+    *,
+    only: str | Iterable[str] | None = None,
+    bin_edges: BinEdges | None = None,
+    control_flow: bool = True,
+    dims: Mapping[str, int] | None = None,
+    max_pool_indices: bool = False,
 ) -> ModelProto:
     """The model with our operators replaced by standard ones, which any runtime has; the given model is not changed.
 
@@ -47,25 +57,36 @@ def to_portable(
     domain and name of one of our operators, in any domain but ai.onnx, comes before the operator: it stays. `bin_edges`
     is `register`'s (M7).
 
+    With `control_flow=False` no Loop, no If and no shape that depends on data is written: for compilers, and for
+    runtimes that lack these. Shapes must be known then; `dims` has sizes for the symbolic dimensions of the graph's
+    inputs. ROIs and output sizes that are constant in the model are computed at once. A ROI with a NaN or a bad batch
+    number gives NaN, where it else fails the run. All local functions are inlined. `max_pool_indices` also replaces
+    each MaxPool of ai.onnx that gives indices, for shapes that are known.
+
     Raises what `read_model` and `inline_functions` raise, and OperatorError for an unknown name, for nodes that the
     model check refuses, for shapes that an operator refuses, for an operator of which types or rank cannot be inferred,
-    and for an opset of ai.onnx older than 11; ValueError for other `bin_edges`.
+    and for an opset of ai.onnx older than 11; ValueError for other `bin_edges`. Without control flow also for one older
+    than 13, for shapes and output sizes that are not known, and for `dims` that no input declares.
     """
     check_bin_edges(bin_edges)
     chosen = _chosen(only)
     converted = ModelProto()
     converted.CopyFrom(read_model(model, "load"))
+    fix_dims(converted, dims or {})
     survey = Survey(converted)
     check_model(survey)
-    if not any(found.node.op_type in chosen for found in survey.nodes):
+    if not max_pool_indices and not any(found.node.op_type in chosen for found in survey.nodes):
         return converted
 
     own_names = rename_own_functions(converted)
     inline_functions(converted, chosen)
+    if converted.functions and (max_pool_indices or not control_flow):
+        converted = inliner.inline_local_functions(converted, convert_version=False)
     small = infer_types(outline(converted))
     if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
-    _PortableRewriter(small, chosen, bin_edges).rewrite()
+    form = _Form(bin_edges, control_flow, max_pool_indices)
+    _PortableRewriter(small, chosen, form, converted.graph).rewrite()
 
     del converted.graph.node[:], converted.opset_import[:]
     converted.graph.node.extend(small.graph.node)
@@ -79,6 +100,8 @@ def to_portable(
         entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
     )
     restore_own_functions(converted, own_names)
+    if not control_flow:
+        declare_shapes(converted)
     return converted
 
 
@@ -98,31 +121,80 @@ def _domains(nodes: Iterable[NodeProto]) -> set[str]:
     return {canonical_domain(node.domain) for node in every_node(nodes)}
 
 
-class _PortableRewriter(Rewriter):
-    """Replaces the chosen operators in one model."""
+def _constants(graph: GraphProto) -> dict[str, Array]:
+    """A graph's own constants; a default of an input is none."""
+    inputs = {value.name for value in graph.input}
+    found = {tensor.name: tensor for tensor in graph.initializer if tensor.name not in inputs}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            found[node.output[0]] = node.attribute[0].t
+    return {name: numpy_helper.to_array(tensor) for name, tensor in found.items() if not tensor.external_data}
 
-    def __init__(self, model: ModelProto, chosen: Collection[str], bin_edges: BinEdges | None) -> None:
+
+@dataclass(frozen=True)
+class _Form:
+    """What is to be written."""
+
+    bin_edges: BinEdges | None
+    control_flow: bool
+    max_pool_indices: bool
+    """Whether MaxPool with an index is replaced too."""
+
+
+class _PortableRewriter(Rewriter):
+    """Replaces the chosen operators in one model, whose graph in full is `whole`."""
+
+    def __init__(self, model: ModelProto, chosen: Collection[str], form: _Form, whole: GraphProto) -> None:
         super().__init__(model)
         self.chosen = chosen
-        self.bin_edges = bin_edges
+        self.form = form
+        self.whole = whole
 
-    def operator_replacement(self, found: OperatorNode, scope: Scope) -> Iterator[NodeProto] | None:
-        node = found.node
+    @cached_property
+    def outermost(self) -> Mapping[str, Array]:
+        """The constants of the whole graph, which those around it see."""
+        return _constants(self.whole)
+
+    def constants(self, scope: Scope) -> Mapping[str, Array]:
+        """The constants that a graph sees."""
+        return self.outermost if scope.outer is None else {**self.constants(scope.outer), **_constants(scope.graph)}
+
+    def replacement(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto] | None:
+        if self.form.max_pool_indices and has_index(node):
+            return self.max_pool(node, scope)
+        return super().replacement(node, scope)
+
+    def operator_replacement(self, found: OperatorNode, scope: Scope) -> Iterable[NodeProto] | None:
+        node, version = found.node, found.version
         if node.op_type not in self.chosen:
             return None
+        assert version is not None  # the model check has seen to it
+        bin_edges = version.bin_edges and (self.form.bin_edges or version.bin_edges)
+        opset = self.resolver.opsets[""]
         try:
-            call, version, element_type = _call(found, scope.types)
-            bin_edges = version.bin_edges and (self.bin_edges or version.bin_edges)
-            library = functions(element_type, self.resolver.opsets[""], bin_edges)
+            if not self.form.control_flow:
+                check_opset(opset)
+                prefix = self.fresh_prefix(node.output[0])
+                return translate(node, version, scope.types, self.constants(scope), bin_edges, prefix)
+            call, element_type = _call(found, version, scope.types)
+            library = functions(element_type, opset, bin_edges)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
         return inline(call, library, DOMAIN, self.fresh_prefix(node.output[0]))
 
+    def max_pool(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto]:
+        """What stands for a MaxPool with its index."""
+        opset = self.resolver.opsets[""]
+        try:
+            check_opset(opset)
+            return translate_max_pool(node, scope.types, self.fresh_prefix(node.output[0] or node.output[1]))
+        except OperatorError as error:
+            raise OperatorError(f"{OperatorNode(node, scope.place, opset, None).label}: {error}") from None
 
-def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, OperatorVersion, str]:
-    """The call of a portable function that stands for a node, its version, and the element type that it works on."""
-    node, version = found.node, found.version
-    assert version is not None  # the model check has seen to it
+
+def _call(found: OperatorNode, version: OperatorVersion, types: Types) -> tuple[NodeProto, str]:
+    """The call of a portable function that stands for a node, and the element type that it works on."""
+    node = found.node
     x = types.get(node.input[0])
     if x is None or not x.elem_type:
         raise OperatorError(f"{version.title}: the type of X is not known, expected one that ONNX infers")
@@ -142,7 +214,7 @@ def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, OperatorVersion
         if wants_index:
             attributes["index_type"] = tensor_type(chosen_type)
     call = helper.make_node(name, list(node.input), outputs, domain=DOMAIN, **attributes)
-    return call, version, type_name(x.elem_type)
+    return call, type_name(x.elem_type)
 
 
 def _spatial_rank(found: OperatorNode, types: Types, attributes: Mapping[str, object]) -> int:
