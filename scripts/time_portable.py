@@ -24,7 +24,7 @@ from rich.console import Console
 import onnx_maxpool
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.rows import ROI_CASES, RoiCase, Row
-from onnx_maxpool.cli.tables import plain_table
+from onnx_maxpool.cli.terminal import plain_table
 from onnx_maxpool.graph.building import Declared, as_array, one_node
 from onnx_maxpool.types import Array
 

@@ -20,7 +20,7 @@ from support.older_runtimes import cases_that_load_here
 from onnx_maxpool.conformance import BackendRun, Outcome, Result, all_cases
 from onnx_maxpool.conformance.oracle.answers import ANSWERS, REFUSED
 from onnx_maxpool.conformance.report.view import fingerprint
-from onnx_maxpool.conformance.run.attempt import attempt
+from onnx_maxpool.conformance.run.execution import execute
 from onnx_maxpool.conformance.run.runner import run_cases
 
 
@@ -30,7 +30,7 @@ def cases_of(prefix: str) -> list[Any]:
 
 
 def results(backend: Any, cases: Any) -> list[Result]:
-    return list(run_cases(lambda model, inputs: attempt(backend, model, inputs), cases))
+    return list(run_cases(lambda model, inputs: execute(backend, model, inputs), cases))
 
 
 def rules_of_caught(found: list[Result]) -> set[str]:

@@ -23,7 +23,7 @@ from onnx_maxpool.conformance import BackendRun, BackendTest, Outcome, all_cases
 from onnx_maxpool.conformance.backends import BACKENDS, BackendError
 from onnx_maxpool.conformance.corpus import case_files
 from onnx_maxpool.conformance.report.view import divergences
-from onnx_maxpool.conformance.run.attempt import Attempt
+from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import judge
 
 ROOT = Path(__file__).parent.parent.parent
@@ -255,7 +255,7 @@ def test_the_kept_results_are_of_cases_and_backends_that_there_are() -> None:
 def test_a_crash_is_a_divergence_in_an_open_question_too() -> None:
     question = next(case for case in SOME if not case.required)
     for happened, expected in (("crashed", 1), ("timed out", 1), ("raised", 0)):
-        result = judge(question, Attempt(happened, text="SIGSEGV"))  # type: ignore[arg-type]
+        result = judge(question, Execution(happened, text="SIGSEGV"))  # type: ignore[arg-type]
         run = BackendRun("faulty", {}, (result,))
         assert len(list(divergences(run))) == expected
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from onnx_maxpool.conformance.case import Case, same
-from onnx_maxpool.conformance.run.attempt import Attempt
+from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.types import Array
 
@@ -49,7 +49,7 @@ class Result:
         return self.outcome is Outcome.PASS and not self.detail
 
 
-def judge(case: Case, done: Attempt, control: Attempt | None = None) -> Result:
+def judge(case: Case, done: Execution, control: Execution | None = None) -> Result:
     """The result of a case; `control` is what the backend did with `case.control`, where there is one."""
     obtained = done.outputs if done.happened == "answered" else None
 
