@@ -23,7 +23,7 @@ from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.backends.reference import Reference
 from onnx_maxpool.conformance.case import Case, same
 from onnx_maxpool.conformance.report.svg import picture
-from onnx_maxpool.conformance.run.attempt import attempt
+from onnx_maxpool.conformance.run.execution import execute
 from onnx_maxpool.conformance.run.judge import Outcome
 from onnx_maxpool.conformance.run.runner import run_cases
 from onnx_maxpool.operators.registry import native_table
@@ -103,13 +103,13 @@ def test_the_suite_has_cases_of_both() -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if not case.refuses], ids=lambda case: case.name)
 def test_the_reference_and_brute_force_agree(case: Case) -> None:
     assert same(case.expected, case.brute_force({}))
-    assert bool(case.asks) <= bool(case.other_ways)
+    assert bool(case.asks) <= bool(case.other_answers)
     first = (0,) * case.expected[0].ndim
     assert picture(case, first).startswith("<svg") == bool(case.expected[0].size)
 
 
 def test_a_backend_is_asked() -> None:
-    results = list(run_cases(lambda model, inputs: attempt(Reference, model, inputs), CASES))
+    results = list(run_cases(lambda model, inputs: execute(Reference, model, inputs), CASES))
     assert {result.outcome for result in results} == {Outcome.PASS}
 
 
