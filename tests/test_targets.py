@@ -91,7 +91,9 @@ def test_a_target_that_there_is_not_is_an_error() -> None:
 def test_every_operation_on_vectors_has_a_test() -> None:
     """In tests/native/test_simd_*.cc, which CMake's tests run on every target: each function and each method."""
     headers = (ROOT / "ops" / "native" / "kernels" / "simd").glob("*.h")
-    declared = re.compile(r"^(?:inline|constexpr)[^=;{]*?\b(\w+)\(|^  (?:ONNX_MAXPOOL_INLINE )?(?:V|void) (\w+)\(", re.MULTILINE)
+    declared = re.compile(
+        r"^(?:inline|constexpr)[^=;{]*?\b(\w+)\(|^  (?:ONNX_MAXPOOL_INLINE )?(?:V|void) (\w+)\(", re.MULTILINE
+    )
     names = {a or b for header in headers for a, b in declared.findall(header.read_text())}
     assert {"load", "table_lookup_lanes", "from_key", "concat_odd", "transpose", "half_lane", "finish"} <= names
     tests = "".join(path.read_text() for path in (ROOT / "tests" / "native").glob("test_simd_*.cc"))
