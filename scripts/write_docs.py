@@ -24,9 +24,10 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from words import bad_batches  # noqa: E402
 from words.bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
+from words.bad_exports import BAD_EXPORTS  # noqa: E402
 from words.bad_inputs import BAD_INPUTS  # noqa: E402
 from words.bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
-from words.bad_nodes import DOORS, BadInput  # noqa: E402
+from words.bad_nodes import INTERFACES, BadInput  # noqa: E402
 
 SPEED_CASES = (*ROI_CASES, *ADAPTIVE_CASES, SLIDING_CASES[0], SLIDING_CASES[4])
 """Of the README's table."""
@@ -70,15 +71,17 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def doors() -> str:
-    return table(["door", "how"], [[door, how] for door, how in DOORS.items()])
+def interfaces() -> str:
+    return table(["interface", "how"], [[interface, how] for interface, how in INTERFACES.items()])
 
 
 def bad_inputs() -> str:
     notes: dict[str, int] = {}
 
     def absent(bad: BadInput) -> str:
-        return ", ".join(f"{door} [{notes.setdefault(why, len(notes) + 1)}]" for door, why in bad.not_through.items())
+        return ", ".join(
+            f"{interface} [{notes.setdefault(why, len(notes) + 1)}]" for interface, why in bad.not_through.items()
+        )
 
     def words(bad: BadInput) -> str:
         return f"`{bad.said}`" + (f"; unchecked `{bad.said_unchecked}`" if bad.said_unchecked != bad.said else "")
@@ -119,6 +122,11 @@ def bad_arguments() -> str:
 def bad_commands() -> str:
     rows = [[f"`{bad.command}`", bad.what, f"`{bad.said}`"] for bad in (*BAD_COMMANDS, *bad_batches.BAD_COMMANDS)]
     return table(["command", "what is given", "message"], rows)
+
+
+def bad_exports() -> str:
+    rows = [[f"`{bad.model}`", f"`Dim.{bad.hint}`", f"`{bad.said}`"] for bad in BAD_EXPORTS]
+    return table(["what the model makes of `x` and `rois`", "dynamic axes", "message"], rows)
 
 
 def rules() -> str:
@@ -167,12 +175,13 @@ TABLES = {
     "README.md": {"operators": operators, "speed": speed, "backends": backends},
     "docs/rules.md": {"rules": rules},
     "docs/errors.md": {
-        "doors": doors,
+        "interfaces": interfaces,
         "models": bad_models,
         "contents": bad_contents,
         "inputs": bad_inputs,
         "arguments": bad_arguments,
         "commands": bad_commands,
+        "exports": bad_exports,
     },
 }
 

@@ -18,10 +18,10 @@ import onnx
 from onnx import helper
 
 from builders.model import Model
-from onnx_maxpool.graph.building import finished
+from onnx_maxpool.graph.building import Declared, one_node
 from onnx_maxpool.hashing import integers, quarters
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, snake_case
-from onnx_maxpool.types import Array, tensor_type
+from onnx_maxpool.types import Array, dtype_of
 
 Types = Mapping[str, str]
 """An element type for each type variable."""
@@ -188,21 +188,13 @@ def single_operator(version: OperatorVersion, example: Example, types: Types) ->
     node = helper.make_node(
         version.name, list(example.inputs), list(example.outputs), domain=version.domain, **example.attributes
     )
-    graph = helper.make_graph(
-        [node], snake_case(version.name), value_infos(example.inputs, types), value_infos(example.outputs, types)
-    )
-    return finished(graph, {version.domain: example.opset or version.since_version})
-
-
-def value_infos(ports: Mapping[str, Port], types: Types) -> list[onnx.ValueInfoProto]:
-    """The graph's declarations of its inputs or outputs."""
-    return [
-        helper.make_tensor_value_info(name, tensor_type(types.get(port.type, port.type)), port.dims)
-        for name, port in ports.items()
-    ]
+    ports = {**example.inputs, **example.outputs}
+    values = {name: Declared(types.get(port.type, port.type), port.dims) for name, port in ports.items()}
+    opsets = {version.domain: example.opset or version.since_version}
+    return one_node(node, values, opsets, name=snake_case(version.name))
 
 
 def sample_inputs(example: Example, types: Types) -> dict[str, Array]:
     """The example's sample inputs in these element types."""
-    dtypes = {variable: helper.tensor_dtype_to_np_dtype(tensor_type(t)) for variable, t in types.items()}
+    dtypes = {variable: dtype_of(t) for variable, t in types.items()}
     return example.samples(dtypes)

@@ -1,6 +1,7 @@
 // The library's exports: one puts the operators into a session's options, the other tells of the instruction sets.
 #include <cstdio>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
@@ -30,10 +31,6 @@ namespace onnx_maxpool {
 
 namespace {
 
-constexpr const char* kBinEdgesEntry = "onnx_maxpool.bin_edges";
-constexpr const char* kRegisteredEntry = "onnx_maxpool.registered";
-constexpr const char* kDefaultEdges = "default";  // in the entry above, where no bin edges are set
-
 struct Row {
   const Operator& op;
   Variant variant;
@@ -45,7 +42,7 @@ std::vector<Row> table(BinEdges bin_edges, bool infers_optional_outputs) {
   // inference says another. An index type that the operator does not have has overloads too, so that the kernel says
   // what is wrong, and not the runtime.
   const auto add = [&](const Operator& op, Variant variant) {
-    variant.bin_edges = bin_edges;
+    if (bin_edges != BinEdges::unset) variant.bin_edges = bin_edges;
     variant.infers_optional_outputs = infers_optional_outputs;
     rows.push_back({op, variant});
     if (!infers_optional_outputs || variant.index_types.empty()) return;
@@ -56,18 +53,19 @@ std::vector<Row> table(BinEdges bin_edges, bool infers_optional_outputs) {
     }
   };
   const auto variant = [](const char* domain, int since_version, std::vector<ElementType> types,
-                          std::vector<ElementType> index_types) {
+                          std::vector<ElementType> index_types, BinEdges default_edges, const char* size_attribute) {
     const ElementType first = index_types.empty() ? ElementType::undefined_ : index_types[0];
-    return Variant{domain, since_version, std::move(types), std::move(index_types), first, {}, {}};
+    return Variant{domain, since_version, std::move(types), std::move(index_types),
+                   first,  default_edges, size_attribute,   {}};
   };
 #define TYPES(...) {__VA_ARGS__}
-#define OPERATOR(domain, name, since_version, types, index_types) \
-  add(k##name, variant(domain, since_version, TYPES types, TYPES index_types));
+#define OPERATOR(domain, name, since_version, types, index_types, default_edges, size_attribute) \
+  add(k##name, variant(domain, since_version, TYPES types, TYPES index_types, default_edges, size_attribute));
 #include "operators.inc"
 #undef OPERATOR
 #undef TYPES
   for (const PythonResultOp& result : python_results()) {
-    add(result.op, variant("onnx_maxpool", 1, {result.type}, {}));
+    add(result.op, variant("onnx_maxpool", 1, {result.type}, {}, BinEdges::unset, nullptr));
   }
   return rows;
 }
@@ -92,12 +90,15 @@ std::string config_entry(const OrtApi* api, const OrtSessionOptions* options, co
 }
 
 BinEdges parse_bin_edges(const std::string& name) {
-  if (name.empty()) return BinEdges::by_operator;
-  if (name == "onnx") return BinEdges::onnx;
-  if (name == "exact") return BinEdges::exact;
-  if (name == "double") return BinEdges::in_double;
+  if (name.empty()) return BinEdges::unset;
+  std::string expected;
+  for (const BinEdgesName& known : kBinEdgesNames) {
+    if (name == known.name) return known.edges;
+    const bool last = &known + 1 == std::end(kBinEdgesNames);
+    expected += std::string(expected.empty() ? "" : last ? " or " : ", ") + "'" + known.name + "'";
+  }
   throw Error("onnx_maxpool: session config entry " + std::string(kBinEdgesEntry) + " is '" + escaped(name) +
-              "', expected 'onnx', 'exact' or 'double'");
+              "', expected " + expected);
 }
 
 // The domains of one setting, for one runtime. They and their operators are never freed: sessions may outlive

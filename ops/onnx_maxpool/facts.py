@@ -7,9 +7,27 @@ C++ header. What belongs to one operator stands in its row of `operators/registr
 from __future__ import annotations
 
 import sys
+from typing import Literal, get_args
 
 LARGEST_SIDE = 2**31 - 1
 """Of a window, a stride and an output's side. With these no product of the plans leaves 64 bits."""
+
+SATURATION = 2**40
+"""An ROI edge beyond ± this value, once rounded, is this value, so that nothing overflows (M11)."""
+
+BinEdges = Literal["onnx", "exact", "double"]
+"""How the edges of ROI bins are computed (M7): as ONNX's reference, in exact integers, or in double for every type."""
+
+BIN_EDGES: tuple[BinEdges, ...] = get_args(BinEdges)
+
+BIN_EDGES_ENTRY = "onnx_maxpool.bin_edges"
+"""The session config entry that the library reads when it is registered; for C, C++, C# and Java too."""
+
+REGISTERED_ENTRY = "onnx_maxpool.registered"
+"""The session config entry in which the library notes that it is registered, and with which bin edges."""
+
+DEFAULT_EDGES = "default"
+"""What that entry has where no bin edges are set."""
 
 INDEX_ATTRIBUTE = "index_element_type"
 """The attribute that chooses the index's type, by the names of `INDEX_SPELLINGS`."""
@@ -31,7 +49,11 @@ def native_header() -> str:
         major, minor = value
         return f'constexpr RuntimeVersion {name} = {{{major}, {minor}, "{major}.{minor}"}};'
 
+    def text(name: str, value: str) -> str:
+        return f'constexpr const char* {name} = "{value}";'
+
     spellings = ", ".join(f'{{ElementType::{name}_, "{spelling}"}}' for name, spelling in INDEX_SPELLINGS.items())
+    edges = ", ".join(f'{{BinEdges::{name}_, "{name}"}}' for name in BIN_EDGES)
     return "\n".join(
         [
             "// Printed by facts.py.",
@@ -40,6 +62,7 @@ def native_header() -> str:
             "#include <cstdint>",
             "",
             '#include "base/element_type.h"',
+            '#include "base/window.h"',
             "",
             "namespace onnx_maxpool {",
             "",
@@ -51,9 +74,18 @@ def native_header() -> str:
             "  ElementType type;",
             "  const char* name;",
             "};",
+            "struct BinEdgesName {",
+            "  BinEdges edges;",
+            "  const char* name;",
+            "};",
             "",
             f"constexpr int64_t kLargestSide = {LARGEST_SIDE};",
-            f'constexpr const char* kIndexAttribute = "{INDEX_ATTRIBUTE}";',
+            f"constexpr int64_t kSaturation = {SATURATION};",
+            f"constexpr BinEdgesName kBinEdgesNames[] = {{{edges}}};",
+            text("kBinEdgesEntry", BIN_EDGES_ENTRY),
+            text("kRegisteredEntry", REGISTERED_ENTRY),
+            text("kDefaultEdges", DEFAULT_EDGES),
+            text("kIndexAttribute", INDEX_ATTRIBUTE),
             f"constexpr IndexSpelling kIndexSpellings[] = {{{spellings}}};",
             version("kOldestRuntime", OLDEST_RUNTIME),
             version("kInfersIndexTypes", INFERS_INDEX_TYPES),

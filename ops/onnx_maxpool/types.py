@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
-from onnx import TensorProto
+from onnx import TensorProto, helper
+
+from onnx_maxpool.facts import BinEdges as BinEdges
 
 Array = npt.NDArray[Any]
 """A tensor of any element type, ml_dtypes' bfloat16 included."""
@@ -21,26 +23,38 @@ Dims = tuple["int | str | None", ...]
 Attributes = Mapping[str, Any]
 """A node's attributes by name, as Python values."""
 
-BinEdges = Literal["onnx", "exact", "double"]
-"""How the edges of ROI bins are computed (M7): as ONNX's reference, in exact integers, or in double for every type."""
-
 PythonFunction = Callable[..., "Array | tuple[Array, ...]"]
 """`function(*inputs, **attributes)`: an operator's outputs. `load` says what it is given."""
 
 
-def element_type(array: Array) -> str:
-    """The ONNX name of an array's element type: `float`, `bfloat16`."""
-    if array.dtype.kind in "OSU":
-        return "string"
-    return {"float32": "float", "float64": "double"}.get(array.dtype.name, array.dtype.name)
+def element_type(values: Array | np.dtype[Any]) -> str:
+    """The ONNX name of the elements of an array or of a dtype, whatever their byte order: `float`, `bfloat16`.
+
+    NumPy's name where ONNX has no such type.
+    """
+    dtype = values if isinstance(values, np.dtype) else values.dtype
+    return "string" if dtype.kind in "OSU" else _by_dtype().get(dtype.name, dtype.name)
 
 
 def type_name(data_type: int) -> str:
     """The ONNX name of a TensorProto element type, in lower case: `float`, `bfloat16`; `undefined` for no such type."""
-    known = data_type in onnx.TensorProto.DataType.values()
-    return str(onnx.TensorProto.DataType.Name(data_type)).lower() if known else "undefined"
+    known = data_type in TensorProto.DataType.values()
+    return str(TensorProto.DataType.Name(data_type)).lower() if known else "undefined"
 
 
 def tensor_type(name: str) -> int:
-    """The TensorProto element type of a name in the registry: `float`, `bfloat16`."""
+    """The TensorProto element type of a name: `float`, `bfloat16`. Raises ValueError for none of ONNX's."""
     return int(TensorProto.DataType.Value(name.upper()))
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The dtype of an ONNX name: `float`, `bfloat16`. Raises ValueError for no such name, KeyError for `undefined`."""
+    found: np.dtype[Any] = helper.tensor_dtype_to_np_dtype(tensor_type(name))
+    return found
+
+
+@cache
+def _by_dtype() -> Mapping[str, str]:
+    """ONNX's names of numbers by NumPy's."""
+    numbers = [type_name(value) for value in TensorProto.DataType.values() if value != TensorProto.UNDEFINED]
+    return {dtype_of(name).name: name for name in reversed(numbers) if name != "string"}

@@ -7,18 +7,16 @@ those of `operators.rules`.
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from onnx_maxpool.errors import OperatorError, listing, shape
+from onnx_maxpool.facts import BIN_EDGES, SATURATION
 from onnx_maxpool.types import Array, BinEdges, Integers
 
 Windows = tuple[Integers, Integers]
 """Starts and ends of windows along one axis: two int64 arrays of one shape."""
-
-SATURATION = 2**40
-"""An ROI edge beyond ± this value, once rounded, is this value, so that nothing overflows (M11)."""
 
 
 def clip(windows: Windows, size: int) -> Windows:
@@ -72,9 +70,6 @@ def rounded_windows(extent: Integers, count: int, kind: type[np.floating[Any]]) 
     i = np.arange(count + 1).astype(kind)
     bin_size = np.asarray(extent).astype(kind)[..., None] / kind(count)
     return np.floor(i[:-1] * bin_size).astype(np.int64), np.ceil(i[1:] * bin_size).astype(np.int64)
-
-
-BIN_EDGES: tuple[BinEdges, ...] = get_args(BinEdges)
 
 
 def check_bin_edges(bin_edges: str | None) -> None:

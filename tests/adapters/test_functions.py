@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 from builders import MODELS, Model
 from onnx import helper
 from support.child import run_python
-from support.roi_cases import assert_same, dtype_of, random_case
-from support.roi_cases import model as roi_model
-from support.roi_cases import reference as roi_reference
+from support.one_node import assert_same, random_rois, reference_rois, roi_model
+from support.strategies import FUNCTIONS
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError
 from onnx_maxpool.adapters import sessions as one_node
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.operators.registry import OPERATORS, newest_versions
+from onnx_maxpool.types import dtype_of
 
-X, ROIS = random_case(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
+X, ROIS = random_rois(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "MaxRoiPool": onnx_maxpool.max_roi_pool,
-    "RoiPooling": onnx_maxpool.roi_pooling,
-    "MaxPooling1": onnx_maxpool.max_pooling,
-    "AdaptiveMaxPool": onnx_maxpool.adaptive_max_pool,
-}
 INDEX_DTYPES = {"i32": "int32", "i64": "int64", "u32": "uint32", "u64": "uint64"}
 ONE_NODE = [model for model in MODELS.values() if {n.op_type for n in model.builder().graph.node} <= set(FUNCTIONS)]
 
@@ -62,7 +54,7 @@ def test_bin_edges() -> None:
     x, rois = np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60), np.array([[0, 0, 0, 56, 0]], np.float32)
     results = [onnx_maxpool.max_roi_pool(x, rois, (1, 7), bin_edges=edges) for edges in ("onnx", "exact", "double")]
     for result, edges in zip(results, ("onnx", "exact", "double"), strict=True):
-        assert_same(result, roi_reference(roi_model(pooled_shape=(1, 7)), x, rois, bin_edges=edges))
+        assert_same(result, reference_rois(roi_model(pooled_shape=(1, 7)), x, rois, bin_edges=edges))
     assert (results[0] != results[1]).any()  # (57, 7) is a pair at which they differ (M7)
     assert_same(onnx_maxpool.max_roi_pool(x, rois, (1, 7)), results[0])
     assert_same(onnx_maxpool.roi_pooling(x, rois[None, None], (1, 7)), results[1])
@@ -124,12 +116,12 @@ def test_the_cache_is_bounded() -> None:
 
 GLOBAL_THREADS = """
 import numpy as np, onnxruntime as ort
-from adapters.test_functions import ROIS, X, assert_same, roi_model, roi_reference
+from adapters.test_functions import ROIS, X, assert_same, roi_model, reference_rois
 import onnx_maxpool
 
 ort.set_global_thread_pool_sizes(2, 1)
 model = roi_model()
-expected = roi_reference(model, X, ROIS)
+expected = reference_rois(model, X, ROIS)
 for _ in range(2):
     assert_same(onnx_maxpool.max_roi_pool(X, ROIS, (2, 3)), expected)
 for implementation in ("native", "python"):

@@ -18,17 +18,17 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 from builders import MODELS
-from support import pool_cases
+from support import one_node
 from support.child import run_python
-from support.roi_cases import Array, assert_same, model, random_case, reference
+from support.one_node import Array, assert_same, random_rois, reference_rois, roi_model
 
 import onnx_maxpool
 
 THREADS = 16
-PROTO = model(pooled_shape=(7, 7), spatial_scale=0.5)
-X, ROIS = random_case(np.random.default_rng(0), np.dtype(np.float32), (2, 40, 24, 28), 30, 0.5)
+PROTO = roi_model(pooled_shape=(7, 7), spatial_scale=0.5)
+X, ROIS = random_rois(np.random.default_rng(0), np.dtype(np.float32), (2, 40, 24, 28), 30, 0.5)
 FEEDS = {"X": X, "rois": ROIS}
-EXPECTED = reference(PROTO, X, ROIS)
+EXPECTED = reference_rois(PROTO, X, ROIS)
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on Windows")
 fork_is_meant = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -73,8 +73,8 @@ def test_many_threads_on_one_session(implementation: Any) -> None:
     shared = onnx_maxpool.load(PROTO, implementation=implementation)
 
     def work(number: int) -> None:
-        x, rois = random_case(np.random.default_rng(number), np.dtype(np.float32), (1, number + 1, 20, 22), 9, 0.5)
-        expected = reference(PROTO, x, rois)
+        x, rois = random_rois(np.random.default_rng(number), np.dtype(np.float32), (1, number + 1, 20, 22), 9, 0.5)
+        expected = reference_rois(PROTO, x, rois)
         for _ in range(20):
             assert_same(shared.run(None, {"X": x, "rois": rois})[0], expected)
 
@@ -96,7 +96,7 @@ def test_threads_that_run_while_others_make_sessions() -> None:
     """Of all kinds: native and Python, and the functions with more settings than are kept."""
     native, in_python = session(), session(implementation="python")
     sides = range(1, onnx_maxpool.adapters.sessions.CACHE_SIZE + 9)
-    pooled = {side: reference(model(pooled_shape=(side, 1)), X[:, :2], ROIS) for side in sides}
+    pooled = {side: reference_rois(roi_model(pooled_shape=(side, 1)), X[:, :2], ROIS) for side in sides}
 
     def running(of: ort.InferenceSession) -> None:
         for _ in range(20):
@@ -117,10 +117,10 @@ def test_threads_that_run_while_others_make_sessions() -> None:
 
 def test_two_session_options_at_once() -> None:
     """Of one library: one session cuts bins in float32, the other exactly (M7); 57 cells in 7 bins show it."""
-    proto = model(pooled_shape=(1, 7))
+    proto = roi_model(pooled_shape=(1, 7))
     feeds = {"X": np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60), "rois": np.array([[0, 0, 0, 56, 0]], "f")}
     edges: tuple[Any, Any] = (None, "exact")
-    expected = [reference(proto, *feeds.values(), bin_edges=each) for each in edges]
+    expected = [reference_rois(proto, *feeds.values(), bin_edges=each) for each in edges]
     sessions = [onnx_maxpool.load(proto, ort.SessionOptions(), bin_edges=each) for each in edges]
     assert (expected[0] != expected[1]).any()
     for _ in range(3):
@@ -132,7 +132,7 @@ MEMORY = """
 import ctypes, gc, sys
 import onnxruntime as ort
 from onnx import TensorProto, helper
-from support.roi_cases import model, np, random_case
+from support.one_node import roi_model, np, random_rois
 import onnx_maxpool
 
 def resident():
@@ -142,8 +142,8 @@ def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
-x, rois = random_case(np.random.default_rng(0), np.dtype(np.float32), (1, 8, 20, 20), 20, 0.5, special=False)
-proto = model(opset=11, pooled_shape=(3, 3), spatial_scale=0.5)
+x, rois = random_rois(np.random.default_rng(0), np.dtype(np.float32), (1, 8, 20, 20), 20, 0.5, special=False)
+proto = roi_model(opset=11, pooled_shape=(3, 3), spatial_scale=0.5)
 
 def without_indices():
     nodes = []
@@ -265,7 +265,7 @@ def test_sessions_outlive_their_options_and_their_model() -> None:
 
     def work() -> None:
         options = ort.SessionOptions()
-        kept.append(onnx_maxpool.load(model(pooled_shape=(7, 7), spatial_scale=0.5), options))
+        kept.append(onnx_maxpool.load(roi_model(pooled_shape=(7, 7), spatial_scale=0.5), options))
 
     at_once(*[work] * 4)
     for each in kept:
@@ -309,10 +309,10 @@ import sys, threading, time
 import numpy as np
 import onnx_maxpool
 from adapters import test_load
-from support import pool_cases
+from support import one_node
 
 x = np.zeros((1, 480, 64, 64, 64), np.float32)
-proto = pool_cases.model("MaxPooling1", 5, {"X": x}, with_index=True, window_size=(21, 21, 21))
+proto = one_node.model("MaxPooling1", 5, {"X": x}, with_index=True, window_size=(21, 21, 21))
 session = onnx_maxpool.load(proto, test_load.one_thread())
 thread = threading.Thread(target=session.run, args=(None, {"X": x}), daemon=True)
 before = time.process_time()
@@ -374,7 +374,7 @@ def test_a_signal_waits_for_the_end_of_a_run() -> None:
         raise AlarmError
 
     x = np.random.default_rng(0).random((1, 16, 48, 48, 48), np.float32)
-    proto = pool_cases.model("MaxPooling1", 5, {"X": x}, window_size=(15, 15, 15))
+    proto = one_node.model("MaxPooling1", 5, {"X": x}, window_size=(15, 15, 15))
     of = onnx_maxpool.load(proto, one_thread())
     (expected,) = of.run(None, {"X": x})
     y = np.full_like(expected, -1)

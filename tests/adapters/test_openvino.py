@@ -9,7 +9,7 @@ import numpy as np
 import openvino as ov
 import pytest
 from onnx import helper
-from support import pool_cases
+from support import one_node
 
 import onnx_maxpool
 from onnx_maxpool.conformance.backends.openvino import OpenVino
@@ -30,7 +30,7 @@ def test_openvino_runtime_and_reference_agree(
     rng = np.random.default_rng(1)
     feeds = {"X": rng.standard_normal((2, 3, *spatial)).astype(np.float32), "output_size": np.array(sizes)}
     attributes = {"index_element_type": spelling} if spelling else {}
-    proto = pool_cases.model("AdaptiveMaxPool", 8, feeds, with_index=with_index, **attributes)
+    proto = one_node.model("AdaptiveMaxPool", 8, feeds, with_index=with_index, **attributes)
     dims = {"X": ["n", "c", *(f"side_{i}" for i in range(len(spatial)))], "output_size": [len(sizes)]}
     for value in proto.graph.input:
         value.CopyFrom(helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, dims[value.name]))
@@ -40,10 +40,10 @@ def test_openvino_runtime_and_reference_agree(
     model = core.read_model(proto.SerializeToString())
     assert "AdaptiveMaxPool" in [operation.get_type_name() for operation in model.get_ops()]
     results = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(feeds)
-    expected = pool_cases.reference(proto, feeds)
+    expected = one_node.reference(proto, feeds)
     for i, array in enumerate(expected):
         assert first_difference(array, results[i]) is None
-        assert first_difference(array, pool_cases.native(proto, feeds)[i]) is None
+        assert first_difference(array, one_node.native(proto, feeds)[i]) is None
 
 
 DIVERGENCES = {
@@ -62,7 +62,7 @@ def processor_converts_to_bfloat16() -> bool:
     return features.exists() and "avx512_bf16" in features.read_text().split()
 
 
-def test_the_conformance_cases_through_the_door() -> None:
+def test_the_conformance_cases_through_the_extension() -> None:
     """Each case's own file. Doubles and subnormal bfloat16 may change; wrong sizes and integers are not refused."""
     cases = [case for case in all_cases() if case.operator == "AdaptiveMaxPool" and case.required]
     results = list(run_cases(partial(attempt, OpenVino), cases))
@@ -74,7 +74,7 @@ def test_the_conformance_cases_through_the_door() -> None:
 
 def test_an_index_type_that_there_is_not_is_refused() -> None:
     feeds = {"X": np.zeros((1, 1, 2, 2), np.float32), "output_size": np.array([1, 1])}
-    proto = pool_cases.model("AdaptiveMaxPool", 8, feeds, with_index=True, index_element_type="u32")
+    proto = one_node.model("AdaptiveMaxPool", 8, feeds, with_index=True, index_element_type="u32")
     core = ov.Core()
     core.add_extension(onnx_maxpool.openvino_extensions())
     with pytest.raises(RuntimeError, match='index_element_type is "u32", expected "i64" or "i32"'):

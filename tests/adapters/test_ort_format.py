@@ -9,7 +9,7 @@ from typing import Any
 import onnxruntime as ort
 import pytest
 from builders import MODELS
-from support.pool_cases import assert_same
+from support.one_node import assert_same
 
 import onnx_maxpool
 from onnx_maxpool import ModelError

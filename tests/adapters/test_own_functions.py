@@ -14,11 +14,12 @@ import onnxruntime as ort
 import pytest
 from onnx import helper, parser
 from onnx.reference import ReferenceEvaluator
-from support.pool_cases import Array, assert_same
+from support.one_node import Array, assert_same
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError
 from onnx_maxpool.cli.inspection import inspect_model
+from onnx_maxpool.cli.main import main
 
 X = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
 FEEDS = {"X": X}
@@ -213,3 +214,24 @@ def test_with_register_the_operator_runs() -> None:
     content = parser.parse_model(MODELS["in the graph"]).SerializeToString()
     (y,) = ort.InferenceSession(content, options, ["CPUExecutionProvider"]).run(None, FEEDS)
     assert y.ravel().tolist() == [5, 6, 7, 9, 10, 11, 13, 14, 15]
+
+
+def test_compare_looks_at_our_nodes_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those in the function's body too; its calls are the model's own affair, on both sides."""
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 22, "local": 1]>
+        g (float[1,2,4,4] X, float[3,5] rois) => (float[R,C,h,w] Y, float[R,C,h,w] Z) {
+            [outer] Z = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+            Y = local.pool (X, rois)
+        }
+        <domain: "directml", opset_import: ["": 22]>
+        MaxPooling1 (x, r) => (y) { [inner] y = MaxRoiPool <pooled_shape = [1, 3]> (x, r) }
+        <domain: "local", opset_import: ["": 22, "directml": 5]>
+        pool (x, r) => (y) { y = directml.MaxPooling1 (x, r) }""")
+    onnx.save_model(model, tmp_path / "model.onnx")
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", str(tmp_path / "model.onnx")])
+    assert not ended.value.code
+    printed = capsys.readouterr().out
+    assert "outer" in printed
+    assert "inner" in printed
+    assert "MaxPooling1-" not in printed

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import parser
-from support import pool_cases, roi_cases
+from support import one_node
 from support.portable_runtimes import Run, assert_equal, in_onnxruntime, in_openvino, in_reference, set_rank
 from words.bad_inputs import BAD_INPUTS
 from words.bad_nodes import BadInput
@@ -22,6 +22,7 @@ import onnx_maxpool
 from onnx_maxpool import OperatorError, to_portable
 from onnx_maxpool.adapters.portable.library import OLDEST_OPSET
 from onnx_maxpool.adapters.reference import reference_evaluator
+from onnx_maxpool.types import dtype_of
 
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 NEWEST_OPSET_OF_ONNXRUNTIME = 23  # that the oldest supported one, 1.23, takes
@@ -33,12 +34,12 @@ everywhere = pytest.mark.parametrize("run", [in_onnxruntime, in_reference, in_op
 @pytest.mark.parametrize("element_type", ["float", "double"])
 def test_every_opset(opset: int, element_type: str) -> None:
     rng = np.random.default_rng(opset)
-    proto = roi_cases.model(element_type, opset, pooled_shape=(3, 2), spatial_scale=0.5)
-    x, rois = roi_cases.random_case(rng, roi_cases.dtype_of(element_type), (2, 5, 9, 11), 12, 0.5)
+    proto = one_node.roi_model(element_type, opset, pooled_shape=(3, 2), spatial_scale=0.5)
+    x, rois = one_node.random_rois(rng, dtype_of(element_type), (2, 5, 9, 11), 12, 0.5)
     portable = to_portable(proto)
     assert portable.opset_import == proto.opset_import
     feeds = {"X": x, "rois": rois}
-    expected = [roi_cases.reference(proto, x, rois)]
+    expected = [one_node.reference_rois(proto, x, rois)]
     assert_equal(in_reference(portable, feeds), expected)
     if opset <= NEWEST_OPSET_OF_ONNXRUNTIME:
         assert_equal(in_onnxruntime(portable, feeds), expected)
@@ -46,7 +47,7 @@ def test_every_opset(opset: int, element_type: str) -> None:
 
 def roi_model(**attributes: object) -> tuple[onnx.ModelProto, onnx.ModelProto]:
     """A model of one MaxRoiPool of floats, and its portable form."""
-    proto = roi_cases.model(**attributes)
+    proto = one_node.roi_model(**attributes)
     return proto, to_portable(proto)
 
 
@@ -57,9 +58,9 @@ def test_random_rois(run: Run) -> None:
         sides = tuple(int(side) for side in rng.integers(1, 10, 2))
         scale = float(rng.choice([1, 0.5, 0.0625, 0.7]))
         shape = tuple(int(dim) for dim in rng.integers(1, (4, 20, 40, 40)))
-        x, rois = roi_cases.random_case(rng, np.dtype(np.float32), shape, int(rng.integers(1, 30)), scale)
+        x, rois = one_node.random_rois(rng, np.dtype(np.float32), shape, int(rng.integers(1, 30)), scale)
         proto, portable = roi_model(pooled_shape=sides, spatial_scale=scale)
-        assert_equal(run(portable, {"X": x, "rois": rois}), [roi_cases.reference(proto, x, rois)])
+        assert_equal(run(portable, {"X": x, "rois": rois}), [one_node.reference_rois(proto, x, rois)])
 
 
 @everywhere
@@ -87,9 +88,11 @@ def test_bin_edges(run: Run, bin_edges: Any) -> None:
     rois[:, 1] = -extents % 5
     rois[:, 3] = rois[:, 1] + extents - 1
     for count in (1, 7, 13, 21, 58):
-        proto = roi_cases.model(pooled_shape=(1, count))
+        proto = one_node.roi_model(pooled_shape=(1, count))
         portable = to_portable(proto, bin_edges=bin_edges)
-        assert_equal(run(portable, {"X": x, "rois": rois}), [roi_cases.reference(proto, x, rois, bin_edges=bin_edges)])
+        assert_equal(
+            run(portable, {"X": x, "rois": rois}), [one_node.reference_rois(proto, x, rois, bin_edges=bin_edges)]
+        )
 
 
 @everywhere
@@ -103,7 +106,7 @@ def test_huge_and_infinite_coordinates_saturate(run: Run) -> None:
     x = np.arange(20, dtype=np.float32).reshape(1, 1, 4, 5)
     for scale in (1.0, float(np.finfo(np.float32).tiny)):
         proto, portable = roi_model(pooled_shape=(3, 2), spatial_scale=scale)
-        assert_equal(run(portable, {"X": x, "rois": rois}), [roi_cases.reference(proto, x, rois)])
+        assert_equal(run(portable, {"X": x, "rois": rois}), [one_node.reference_rois(proto, x, rois)])
 
 
 @everywhere
@@ -163,7 +166,7 @@ def test_first_indices_of_special_values(run: Run, values: tuple[float, ...]) ->
     portable = to_portable(proto)
     for sizes in ((3, 4), (9, 1)):
         feeds = {"X": rng.choice(np.array(values, np.float32), (2, 3, 7, 10)), "output_size": np.array(sizes)}
-        expected = pool_cases.reference(proto, feeds)
+        expected = one_node.reference(proto, feeds)
         assert_equal(run(portable, feeds), expected)
 
 
@@ -174,7 +177,7 @@ BAD_ROIS = {bad.name: bad for bad in BAD_INPUTS if ": rois row " in bad.said}
 @pytest.mark.parametrize("bad", BAD_ROIS.values(), ids=BAD_ROIS)
 def test_bad_batch_numbers_and_coordinates_fail(run: Run, bad: BadInput) -> None:
     """M10, M11; where there are no images, a batch number from -1 to 0 is none of one either."""
-    portable = to_portable(pool_cases.model(bad.operator, bad.opset, bad.inputs, **bad.attributes))
+    portable = to_portable(one_node.model(bad.operator, bad.opset, bad.inputs, **bad.attributes))
     with pytest.raises(Exception):  # noqa: B017, PT011 each has its own
         run(portable, bad.inputs)
 
@@ -244,7 +247,7 @@ def test_subgraphs_and_functions(run: Run) -> None:
     assert portable.graph.input == proto.graph.input
     assert portable.graph.output == proto.graph.output
     rng = np.random.default_rng(5)
-    x, rois = roi_cases.random_case(rng, np.dtype(np.float32), (2, 3, 8, 8), 4, 1.0)
+    x, rois = one_node.random_rois(rng, np.dtype(np.float32), (2, 3, 8, 8), 4, 1.0)
     for flag in (True, False):
         feeds = {"X": x, "rois": rois[None, None], "flag": np.array(flag)}
         expected = reference_evaluator(proto).run(None, dict(feeds))
@@ -275,7 +278,7 @@ def test_functions_that_import_other_opsets(only: str | None) -> None:
     portable = to_portable(proto, only=only)
     kept = {"MaxRoiPool": ["Positive", "Pooled"], "MaxPooling1": ["Outer", "Positive"], None: ["Positive"]}
     assert [function.name for function in portable.functions] == kept[only]
-    x, rois = roi_cases.random_case(np.random.default_rng(2), np.dtype(np.float32), (2, 3, 8, 8), 4, 1.0)
+    x, rois = one_node.random_rois(np.random.default_rng(2), np.dtype(np.float32), (2, 3, 8, 8), 4, 1.0)
     feeds = {"X": x, "rois": rois}
     for model in (proto, portable):
         session = onnx_maxpool.load(model)
@@ -304,12 +307,12 @@ def test_a_domain_that_a_function_alone_imports() -> None:
 
 def test_the_given_model_stays_and_the_weights_go_along(tmp_path: Path) -> None:
     weights = np.random.default_rng(1).standard_normal((1, 8, 40, 40)).astype(np.float32)
-    proto = roi_cases.model("float", pooled_shape=(2, 2))
+    proto = one_node.roi_model("float", pooled_shape=(2, 2))
     del proto.graph.input[0]
     proto.graph.initializer.append(onnx.numpy_helper.from_array(weights, "X"))
     before = proto.SerializeToString()
     rois = np.array([[0, 0, 0, 30, 30]], np.float32)
-    expected = [roi_cases.reference(roi_cases.model("float", pooled_shape=(2, 2)), weights, rois)]
+    expected = [one_node.reference_rois(one_node.roi_model("float", pooled_shape=(2, 2)), weights, rois)]
     path = tmp_path / "external.onnx"
     copy = onnx.ModelProto.FromString(before)
     onnx.save_model(copy, path, save_as_external_data=True, location="weights", size_threshold=0)
@@ -393,12 +396,12 @@ def test_refusals(text: str, only: str | list[str] | None, words: str) -> None:
         (["", "Indices"], "node '' in graph: AdaptiveMaxPool-8: the output Y is left out, expected a value"),
     ],
 )
-@pytest.mark.parametrize("door", [to_portable, onnx_maxpool.load])
-def test_an_output_that_is_left_out(door: Callable[..., object], outputs: list[str], words: str) -> None:
+@pytest.mark.parametrize("call", [to_portable, onnx_maxpool.load])
+def test_an_output_that_is_left_out(call: Callable[..., object], outputs: list[str], words: str) -> None:
     proto = parser.parse_model(ADAPTIVE)
     proto.graph.node[0].output[:] = outputs
     with pytest.raises(OperatorError) as error:
-        door(proto)
+        call(proto)
     assert str(error.value) == words
 
 
@@ -408,7 +411,7 @@ each_bad_shape = pytest.mark.parametrize("bad", BAD_SHAPES.values(), ids=BAD_SHA
 
 def shaped_model(bad: BadInput, *, with_sizes: bool) -> onnx.ModelProto:
     """The row's model, whose inputs have the rank of the bad ones, or their shape."""
-    proto = pool_cases.model(bad.operator, bad.opset, bad.inputs, with_index=bad.with_index, **bad.attributes)
+    proto = one_node.model(bad.operator, bad.opset, bad.inputs, with_index=bad.with_index, **bad.attributes)
     for value in proto.graph.input:
         array = bad.inputs[value.name]
         set_rank(value, array.ndim)
@@ -439,7 +442,7 @@ def test_shapes_of_which_the_rank_is_known(run: Run, bad: BadInput) -> None:
 
 @pytest.mark.parametrize("bad", [bad for bad in BAD_SHAPES.values() if bad.operator != "AdaptiveMaxPool"])
 def test_shapes_of_which_nothing_is_known(bad: BadInput) -> None:
-    portable = to_portable(pool_cases.model(bad.operator, bad.opset, bad.inputs, **bad.attributes))
+    portable = to_portable(one_node.model(bad.operator, bad.opset, bad.inputs, **bad.attributes))
     for run in (in_onnxruntime, in_reference):
         with pytest.raises(Exception):  # noqa: B017, PT011 each has its own
             run(portable, bad.inputs)

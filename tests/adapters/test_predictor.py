@@ -14,8 +14,8 @@ import numpy as np
 import onnx
 import pytest
 from builders import MODELS
+from support.one_node import assert_same, native_rois, roi_model
 from support.ragged import HEAD, assert_rows_match, ragged_rows
-from support.roi_cases import assert_same, model, native
 
 from onnx_maxpool import InputError, Predictor, RowError, collate, load, run, split
 from onnx_maxpool.adapters import predictor as module
@@ -102,11 +102,11 @@ def test_a_model_that_fixes_its_batch_runs_row_by_row() -> None:
 
 
 def test_an_output_of_which_nothing_is_known_comes_whole() -> None:
-    proto = model(pooled_shape=(2, 3), spatial_scale=0.5)  # declares types and no shapes
+    proto = roi_model(pooled_shape=(2, 3), spatial_scale=0.5)  # declares types and no shapes
     batch = ragged_rows(4)
     result = Predictor(proto)({"X": batch["X"], "rois": batch["rois"]})["Y"]
     for image, boxes, found in zip(batch["X"], batch["rois"], result, strict=True):
-        assert_same(found, native(proto, image[None], np.insert(boxes, 0, 0, axis=1)))
+        assert_same(found, native_rois(proto, image[None], np.insert(boxes, 0, 0, axis=1)))
 
 
 def test_rows_that_differ_in_an_input_of_the_whole_run_run_apart() -> None:

@@ -19,8 +19,7 @@ from builders import MODELS, Model
 from builders.fast_rcnn_head import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 from onnx import helper, parser
 from support.child import run_python
-from support.roi_cases import Array, assert_same, dtype_of, random_case
-from support.roi_cases import model as roi_model
+from support.one_node import Array, assert_same, random_rois, roi_model
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError
@@ -29,11 +28,12 @@ from onnx_maxpool.adapters.python import calls as python_functions
 from onnx_maxpool.adapters.python.calls import DOMAIN
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.graph.nodes import operator_nodes
+from onnx_maxpool.types import dtype_of
 
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
 
 SMALL = [model for model in MODELS.values() if not model.has_large_weights]
-X, ROIS = random_case(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
+X, ROIS = random_rois(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
 ROI_FEEDS = {"X": X, "rois": ROIS}
 
 
@@ -333,14 +333,14 @@ def test_an_interrupt_in_a_function_comes_out_of_the_run(run: Callable[[ort.Infe
 SIGNAL = """
 import signal, sys
 import numpy as np
-from support.roi_cases import model
+from support.one_node import roi_model
 import onnx_maxpool
 
 def slow(x, rois, **_):
     signal.raise_signal(signal.SIGINT)
     raise AssertionError
 
-session = onnx_maxpool.load(model(), implementation={"MaxRoiPool": slow})
+session = onnx_maxpool.load(roi_model(), implementation={"MaxRoiPool": slow})
 session.run(None, {"X": np.ones((1, 1, 4, 4), "f"), "rois": np.zeros((1, 5), "f")})
 """
 
@@ -406,11 +406,11 @@ def test_registering_twice_is_harmless() -> None:
 
 DECLARED_AT_ONCE = """
 import threading, numpy as np, onnx_maxpool
-from support.roi_cases import model
+from support.one_node import roi_model
 start, done = threading.Barrier(4), []
 def work():
     start.wait()
-    session = onnx_maxpool.load(model(), implementation="python")
+    session = onnx_maxpool.load(roi_model(), implementation="python")
     done.append(session.run(None, {"X": np.ones((1, 1, 4, 4), "f"), "rois": np.zeros((1, 5), "f")}))
 threads = [threading.Thread(target=work) for _ in range(4)]
 for thread in threads: thread.start()

@@ -1,4 +1,4 @@
-"""The door: `load`, `register`, `library_path`, and what sessions do with a model that has our operators."""
+"""`load`, `register`, `library_path`, and what sessions do with a model that has our operators."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import onnxruntime as ort
 import onnxruntime_extensions
 import pytest
 from onnx import TensorProto, helper, numpy_helper, parser
-from support.roi_cases import Array, assert_same, model, random_case, reference
+from support.one_node import Array, assert_same, random_rois, reference_rois, roi_model
 
 import onnx_maxpool
 from onnx_maxpool.adapters import onnxruntime as ort_adapter
 
-X, ROIS = random_case(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
+X, ROIS = random_rois(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
 
 
 def run(session: ort.InferenceSession) -> Array:
@@ -27,10 +27,10 @@ def run(session: ort.InferenceSession) -> Array:
 
 
 def test_a_model_from_a_path_bytes_and_a_proto(tmp_path: Path) -> None:
-    proto = model()
+    proto = roi_model()
     path = tmp_path / "model.onnx"
     onnx.save_model(proto, path)
-    expected = reference(proto, X, ROIS)
+    expected = reference_rois(proto, X, ROIS)
     for source in (path, str(path), path.read_bytes(), proto):
         assert_same(run(onnx_maxpool.load(source)), expected)
 
@@ -46,27 +46,29 @@ def with_weights(proto: onnx.ModelProto, weights: Array) -> onnx.ModelProto:
 
 def test_external_data(tmp_path: Path) -> None:
     weights = np.arange(6, dtype=np.float32).reshape(6, 1, 1)
-    expected = reference(model(), X, ROIS) + weights
+    expected = reference_rois(roi_model(), X, ROIS) + weights
     path = tmp_path / "model.onnx"
-    onnx.save_model(with_weights(model(), weights), path, save_as_external_data=True, location="w", size_threshold=0)
+    onnx.save_model(
+        with_weights(roi_model(), weights), path, save_as_external_data=True, location="w", size_threshold=0
+    )
     assert_same(run(onnx_maxpool.load(path)), expected)
 
 
 def test_a_proto_too_large_to_serialize(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is protobuf's, 2 GiB; it is lowered here, and then protobuf is not asked."""
     weights = np.arange(6, dtype=np.float32).reshape(6, 1, 1)
-    proto = with_weights(model(), weights)
+    proto = with_weights(roi_model(), weights)
     before = proto.SerializeToString()
     monkeypatch.setattr(ort_adapter, "PROTOBUF_LIMIT", 100)
     session = onnx_maxpool.load(proto)
-    assert_same(run(session), reference(model(), X, ROIS) + weights)
+    assert_same(run(session), reference_rois(roi_model(), X, ROIS) + weights)
     assert proto.SerializeToString() == before
 
 
 def test_a_model_of_more_than_2_gib(tmp_path: Path) -> None:
     """The weights' file has no blocks on disk, and no cell of it is read but one."""
     size = 2**29 + 1024
-    proto = model()
+    proto = roi_model()
     graph = proto.graph
     graph.node[0].output[0] = "pooled"
     graph.node.append(helper.make_node("Gather", ["weights", "last"], ["cell"]))
@@ -85,7 +87,7 @@ def test_a_model_of_more_than_2_gib(tmp_path: Path) -> None:
     options = ort.SessionOptions()
     options.add_session_config_entry("session.disable_prepacking", "1")
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL  # folding would read the weights
-    assert_same(run(onnx_maxpool.load(path, options)), reference(model(), X, ROIS) + np.float32(3))
+    assert_same(run(onnx_maxpool.load(path, options)), reference_rois(roi_model(), X, ROIS) + np.float32(3))
 
 
 def test_registering_twice_is_harmless() -> None:
@@ -93,9 +95,9 @@ def test_registering_twice_is_harmless() -> None:
     onnx_maxpool.register(options)
     onnx_maxpool.register(options)
     options.register_custom_ops_library(onnx_maxpool.library_path())
-    expected = reference(model(), X, ROIS)
+    expected = reference_rois(roi_model(), X, ROIS)
     for _ in range(2):  # load registers, too
-        assert_same(run(onnx_maxpool.load(model(), options)), expected)
+        assert_same(run(onnx_maxpool.load(roi_model(), options)), expected)
 
 
 def test_one_options_object_has_one_bin_edges_setting() -> None:
@@ -112,7 +114,7 @@ def test_one_options_object_has_one_bin_edges_setting() -> None:
 
 
 def test_the_config_entry_is_the_setting_where_none_is_given() -> None:
-    proto = model(pooled_shape=(1, 7))
+    proto = roi_model(pooled_shape=(1, 7))
     x = np.arange(60, dtype=np.float32).reshape(1, 1, 1, 60)
     rois = np.array([[0, 0, 0, 56, 0]], np.float32)
     for entry in ("onnx", "exact"):
@@ -120,7 +122,7 @@ def test_the_config_entry_is_the_setting_where_none_is_given() -> None:
         options.add_session_config_entry("onnx_maxpool.bin_edges", entry)
         sessions = [onnx_maxpool.load(proto, options), onnx_maxpool.load(proto, options, implementation="python")]
         for session in sessions:
-            assert_same(session.run(None, {"X": x, "rois": rois})[0], reference(proto, x, rois, bin_edges=entry))
+            assert_same(session.run(None, {"X": x, "rois": rois})[0], reference_rois(proto, x, rois, bin_edges=entry))
 
 
 def test_an_unknown_bin_edges_setting() -> None:
@@ -140,7 +142,7 @@ def test_beside_onnxruntime_extensions(ours_first: bool) -> None:
     options = ort.SessionOptions()
     for library in libraries if ours_first else reversed(libraries):
         options.register_custom_ops_library(library)
-    proto = model()
+    proto = roi_model()
     proto.opset_import.append(helper.make_opsetid("ai.onnx.contrib", 1))
     proto.graph.node.append(helper.make_node("NegPos", ["Y"], ["neg", "pos"], domain="ai.onnx.contrib"))
     proto.graph.output.append(helper.make_tensor_value_info("pos", TensorProto.FLOAT, None))
@@ -171,7 +173,7 @@ def test_shape_inference_without_shapes() -> None:
 
 @pytest.mark.parametrize("as_initializers", [True, False])
 def test_both_inputs_constant(as_initializers: bool) -> None:
-    proto = model()
+    proto = roi_model()
     del proto.graph.input[:]
     for name, array in (("X", X), ("rois", ROIS)):
         tensor = numpy_helper.from_array(array, name)
@@ -179,7 +181,7 @@ def test_both_inputs_constant(as_initializers: bool) -> None:
             proto.graph.initializer.append(tensor)
         else:
             proto.graph.node.insert(0, helper.make_node("Constant", [], [name], value=tensor))
-    assert_same(onnx_maxpool.load(proto).run(None, {})[0], reference(model(), X, ROIS))
+    assert_same(onnx_maxpool.load(proto).run(None, {})[0], reference_rois(roi_model(), X, ROIS))
 
 
 @pytest.mark.parametrize("extension", ["onnx", "ort"])
@@ -187,8 +189,8 @@ def test_an_optimized_model_is_saved_and_runs(tmp_path: Path, extension: str) ->
     path = tmp_path / f"optimized.{extension}"
     options = ort.SessionOptions()
     options.optimized_model_filepath = str(path)
-    onnx_maxpool.load(model(), options)
-    assert_same(run(onnx_maxpool.load(path, check=extension == "onnx")), reference(model(), X, ROIS))
+    onnx_maxpool.load(roi_model(), options)
+    assert_same(run(onnx_maxpool.load(path, check=extension == "onnx")), reference_rois(roi_model(), X, ROIS))
 
 
 LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]
@@ -198,7 +200,7 @@ LEVELS = ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENA
 def test_optimization_levels(level: str) -> None:
     options = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
-    assert_same(run(onnx_maxpool.load(model(), options)), reference(model(), X, ROIS))
+    assert_same(run(onnx_maxpool.load(roi_model(), options)), reference_rois(roi_model(), X, ROIS))
 
 
 def test_a_runtime_that_is_too_old() -> None:

@@ -21,14 +21,15 @@ from onnx_maxpool.cli.comparison import compare
 from onnx_maxpool.adapters.reference import reference_evaluator
 from builders import MODELS
 from support.older_runtimes import loads_here
-from support.roi_cases import assert_same, dtype_of, model, native, random_case, reference
+from support.one_node import assert_same, roi_model, native_rois, random_rois, reference_rois
+from onnx_maxpool.types import dtype_of
 rng = np.random.default_rng(23)
 for element_type in ("float16", "bfloat16", "float", "double"):
     for channels in (1, 3, 4, 7, 8, 15, 16, 33, 70):
         for roi_count in (1, 40):
-            x, rois = random_case(rng, dtype_of(element_type), (2, channels, 13, 19), roi_count, 0.5)
-            proto = model(element_type, pooled_shape=(3, 6), spatial_scale=0.5)
-            assert_same(native(proto, x, rois), reference(proto, x, rois))
+            x, rois = random_rois(rng, dtype_of(element_type), (2, channels, 13, 19), roi_count, 0.5)
+            proto = roi_model(element_type, pooled_shape=(3, 6), spatial_scale=0.5)
+            assert_same(native_rois(proto, x, rois), reference_rois(proto, x, rois))
 for name, test_model in MODELS.items():
     if name.startswith(("adaptive_max_pool", "max_pooling1", "roi_pooling", "spatial_pyramid")):
         proto = test_model.builder()

@@ -17,8 +17,7 @@ import torch.nn.functional as F  # noqa: N812
 from support.torch_models import Model, export, first_cause, program, session
 
 import onnx_maxpool
-from onnx_maxpool import OperatorError
-from onnx_maxpool.adapters.torch import Target
+from onnx_maxpool.adapters.torch import Target, translation_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of torch, about itself
 AUTO, DYNAMIC = torch.export.Dim.AUTO, torch.export.Dim.DYNAMIC
@@ -31,6 +30,41 @@ def assert_equals_torch(module: torch.nn.Module, proto: onnx.ModelProto, target:
     for actual, wanted in zip(session(target, proto)(*inputs), torch.utils._pytree.tree_leaves(expected), strict=True):
         assert actual.dtype == wanted.numpy().dtype
         np.testing.assert_array_equal(actual, wanted.numpy())
+
+
+@pytest.mark.parametrize("with_indices", [False, True])
+def test_static_shapes_without_control_flow(with_indices: bool) -> None:
+    """Two calls with equal shapes share a function, others have their own."""
+
+    def pools(x: torch.Tensor, z: torch.Tensor) -> Any:
+        options = {"return_indices": True} if with_indices else {}
+        return F.adaptive_max_pool2d(x, (3, 4), **options), F.adaptive_max_pool1d(z, 5, **options)  # type: ignore[arg-type]
+
+    inputs = (torch.randn(2, 3, 10, 12), torch.randn(3, 11))
+    table = translation_table("portable", control_flow=False)
+    program = torch.onnx.export(Model(pools), inputs, dynamo=True, verbose=False, custom_translation_table=table)
+    assert program is not None
+    proto = program.model_proto
+    assert not {"Loop", "If", "Range", "TopK"} & {node.op_type for f in proto.functions for node in f.node}
+    assert_equals_torch(Model(pools), proto, "portable", *inputs)
+
+
+def test_dynamic_shapes_are_refused_without_control_flow() -> None:
+    module = Model(lambda x: F.adaptive_max_pool2d(x, (3, 4)))
+    table = translation_table("portable", control_flow=False)
+    with pytest.raises(torch.onnx.OnnxExporterError) as error:
+        torch.onnx.export(
+            module,
+            (torch.randn(2, 3, 10, 12),),
+            dynamo=True,
+            verbose=False,
+            custom_translation_table=table,
+            dynamic_shapes=(({0: AUTO, 2: AUTO},),),
+        )
+    assert "X has shape [" in str(error.value)
+    assert "without control flow" in str(error.value)
+    with pytest.raises(onnx_maxpool.OperatorError, match="control_flow is False, expected True"):
+        translation_table(control_flow=False)
 
 
 @each_target
@@ -50,7 +84,7 @@ def test_values_and_indices(target: Target, pool: Callable[..., Any], shape: tup
 
 
 def test_torch_alone_refuses_them() -> None:
-    """So that this door is taken down when it is not needed any more."""
+    """So that the conversion goes when it is not needed any more."""
     with pytest.raises(torch.onnx.ConversionError if hasattr(torch.onnx, "ConversionError") else Exception) as error:
         export(None, Model(lambda x: F.adaptive_max_pool2d(x, (4, 5))), (torch.randn(2, 3, 10, 12),))
     assert "adaptive_max_pool2d" in str(error.value)
@@ -77,43 +111,15 @@ def test_a_crnn_that_pools_to_a_given_number_of_columns(target: Target) -> None:
 
 
 EXAMPLE = torch.randn(2, 3, 10, 12)
-AUTOMATIC, HELD_DYNAMIC = {0: AUTO, 2: AUTO, 3: AUTO}, {0: DYNAMIC, 2: DYNAMIC, 3: DYNAMIC}
-
-
-@pytest.mark.parametrize(
-    ("pool", "axes", "said"),
-    [
-        (lambda x: F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5)), HELD_DYNAMIC, "is [5,5], for which torch took "),
-        (lambda x: F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5)), AUTOMATIC, ".size()[2]//2) as 5 from the example, "),
-        (lambda x: F.adaptive_max_pool2d(x, (int(x.shape[2] * 0.5), 5)), HELD_DYNAMIC, ".size()[2])) as 5 from "),
-        (lambda x: F.adaptive_max_pool2d(F.max_pool2d(x, 2), x.shape[3] // 4), HELD_DYNAMIC, "is [3,3], for which "),
-        (lambda x: F.adaptive_max_pool2d(x, (None, 5)), AUTOMATIC, "is [10,5], for which torch took "),
-        (lambda x: F.adaptive_max_pool2d(x, (2 * x.shape[2], 5)), AUTOMATIC, ".size()[2] as 10 from the example, "),
-        (lambda x: F.adaptive_max_pool2d(x, (x.shape[3] - x.shape[2], 5)), HELD_DYNAMIC, ".size()[3] as s"),
-        (lambda x: F.adaptive_max_pool1d(x[:, 0], x.shape[3] // 5), HELD_DYNAMIC, "expected a number that no dynamic "),
-        (lambda x: F.adaptive_max_pool3d(x[None], (1, 2, x.shape[3] // 5)), HELD_DYNAMIC, "expected numbers that no "),
-        (lambda x: torch.ops.aten.adaptive_max_pool2d(x, [x.shape[2] // 3, 5]), HELD_DYNAMIC, "//3) as 3 from the "),
-    ],
-)
-def test_an_output_size_from_a_dynamic_axis(
-    pool: Callable[[torch.Tensor], Any], axes: dict[int, Any], said: str
-) -> None:
-    """torch's operator takes numbers, and torch.export hands on the example's without a word."""
-    with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
-        export("custom", Model(pool), (EXAMPLE,), [axes])
-    cause = first_cause(error.value)
-    assert isinstance(cause, OperatorError)
-    assert str(cause).startswith("AdaptiveMaxPool: output_size is [")
-    assert said in str(cause)
-    assert str(cause) in str(error.value)
+ALL_DYNAMIC = {0: DYNAMIC, 2: DYNAMIC, 3: DYNAMIC}
 
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("saved", [False, True])
 def test_an_output_size_from_a_dynamic_axis_of_an_exported_program(strict: bool, saved: bool) -> None:
-    """What torch took from the example stands elsewhere in these."""
+    """What torch took from the example stands elsewhere in these; words/test_bad_exports.py has modules."""
     pool = Model(lambda x: F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5)))
-    exported = torch.export.export(pool, (EXAMPLE,), dynamic_shapes=((HELD_DYNAMIC,),), strict=strict)
+    exported = torch.export.export(pool, (EXAMPLE,), dynamic_shapes=((ALL_DYNAMIC,),), strict=strict)
     if saved:
         file = io.BytesIO()
         torch.export.save(exported, file)
@@ -126,7 +132,7 @@ def test_an_output_size_from_a_dynamic_axis_of_an_exported_program(strict: bool,
 
 def test_an_output_size_that_torch_itself_refuses() -> None:
     with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
-        export("custom", torch.nn.AdaptiveMaxPool2d((None, 5)), (EXAMPLE,), [HELD_DYNAMIC])  # type: ignore[arg-type]
+        export("custom", torch.nn.AdaptiveMaxPool2d((None, 5)), (EXAMPLE,), [ALL_DYNAMIC])  # type: ignore[arg-type]
     assert "static shape of 10" in str(error.value)
 
 
@@ -144,13 +150,13 @@ def test_an_output_size_from_a_static_axis(target: Target, axes: dict[int, Any],
 def test_other_sizes_from_a_dynamic_axis(target: Target) -> None:
     """Those of other operators are computed, and those of poolings are constants beside them."""
     module = Model(lambda x: F.adaptive_max_pool2d(F.interpolate(x, (x.shape[2] // 2, x.shape[3])), (4, 5)).flatten(2))
-    proto = export(target, module, (EXAMPLE,), [HELD_DYNAMIC])
+    proto = export(target, module, (EXAMPLE,), [ALL_DYNAMIC])
     assert_equals_torch(module, proto, target, torch.randn(1, 3, 15, 9))
 
 
 def test_torchs_program_runs_in_a_session_of_ours() -> None:
     module = torch.nn.AdaptiveMaxPool2d((4, 5), return_indices=True)
-    exported = program("custom", module, (EXAMPLE,), [HELD_DYNAMIC])
+    exported = program("custom", module, (EXAMPLE,), [ALL_DYNAMIC])
     with pytest.raises(Exception, match="AdaptiveMaxPool"):
         exported.initialize_inference_session()
     exported.initialize_inference_session(initializer=onnx_maxpool.load)

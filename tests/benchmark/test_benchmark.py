@@ -230,7 +230,7 @@ def test_a_runtime_is_stopped_between_its_turns() -> None:
         seconds, runs = runtime.ask("sample", TINY)
         assert seconds * runs >= SHORTEST_SAMPLE
         if hasattr(signal, "SIGSTOP") and os.path.exists("/proc"):
-            stat = Path(f"/proc/{runtime._process.pid}/stat")
+            stat = Path(f"/proc/{runtime._child.pid}/stat")
             deadline = time.monotonic() + 20
             while stat.read_text().rpartition(")")[2].split()[0] != "T":
                 assert time.monotonic() < deadline, "the process still runs"

@@ -235,6 +235,34 @@ def test_convert_writes_a_model_for_any_runtime(command: Commands, tmp_path: Pat
         np.testing.assert_array_equal(actual, expected)
 
 
+def test_convert_without_control_flow(command: Commands, tmp_path: Path) -> None:
+    out = tmp_path / "static.onnx"
+    sizes = [part for dim in ("N=1", "H=38", "W=50", "R=64") for part in ("--dim", dim)]
+    code, _, err = command("convert", command.model("fast_rcnn_head"), out, "--no-control-flow", *sizes)
+    assert (code, err) == (0, "")
+    kinds = {node.op_type for node in onnx.load(out, load_external_data=False).graph.node}
+    assert not {"Loop", "If"} & kinds
+    inputs = MODELS["fast_rcnn_head"].inputs()
+    stock = ort.InferenceSession(str(out), providers=["CPUExecutionProvider"])
+    ours = onnx_maxpool.load(tmp_path / "fast_rcnn_head.onnx")
+    for actual, expected in zip(stock.run(None, inputs), ours.run(None, inputs), strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
+def test_convert_replaces_the_indices_of_max_pool(command: Commands, tmp_path: Path) -> None:
+    text = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[1, 1, N, 4] X) => (float[1, 1, a, b] Y, int64[1, 1, a, b] I) { Y, I = MaxPool <kernel_shape = [2, 2]> (X) }
+    """
+    model, out = tmp_path / "pool.onnx", tmp_path / "out.onnx"
+    onnx.save_model(onnx.parser.parse_model(text), model)
+    assert command("convert", model, out, "--max-pool-indices", "--dim", "N=5")[0] == 0
+    assert "MaxPool" not in {node.op_type for node in onnx.load(out).graph.node}
+    assert refusal(command("convert", model, out, "--max-pool-indices")) == (
+        "node 'Y' in graph: MaxPool: X has shape [1,1,N,4], expected a size for N, as dims gives, without control flow"
+    )
+
+
 def with_scattered_data(folder: Path) -> Path:
     """A model with 40 KB of data in each of an initializer, one of a subgraph, and a Constant, all in another file."""
     model = onnx.parser.parse_model("""

@@ -18,6 +18,7 @@ import onnx_maxpool
 from onnx_maxpool import reference_evaluator
 from onnx_maxpool.cli.comparison import compare
 from onnx_maxpool.difference import first_difference
+from onnx_maxpool.graph.building import Declared, one_node
 from onnx_maxpool.types import Array
 
 FLOATS = [np.dtype(name) for name in ("float16", "float32", "float64")] + [np.dtype(ml_dtypes.bfloat16)]
@@ -125,6 +126,4 @@ def test_reference_evaluator_is_onnxs_own() -> None:
 
 def one_node_model(node: onnx.NodeProto) -> onnx.ModelProto:
     """A float model at opset 22 with inputs X and rois and output Y."""
-    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("X", "rois", "Y")]
-    graph = onnx.helper.make_graph([node], "one_node", values[:2], values[2:])
-    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 22)], ir_version=10)
+    return one_node(node, dict.fromkeys(("X", "rois", "Y"), Declared("float")), {"": 22})

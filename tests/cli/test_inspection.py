@@ -15,6 +15,7 @@ from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.inputs import model_inputs, parse_dims
 from onnx_maxpool.cli.inspection import inspect_model, short_reason
 from onnx_maxpool.errors import InputError
+from onnx_maxpool.types import dtype_of, type_name
 
 DIMS = {"N": 2, "C": 3, "H": 20, "W": 30, "R": 50}
 
@@ -134,7 +135,7 @@ def test_short_reason_drops_source_places() -> None:
 def test_random_rois_are_in_range(name: str) -> None:
     model = MODELS[name].builder()
     inputs = model_inputs(model, dims=DIMS, seed=7)
-    dtype = helper.tensor_dtype_to_np_dtype(model.graph.input[0].type.tensor_type.elem_type)
+    dtype = dtype_of(type_name(model.graph.input[0].type.tensor_type.elem_type))
     assert [(array.shape, array.dtype) for array in inputs.values()] == [((2, 3, 20, 30), dtype), ((50, 5), dtype)]
     rois = inputs["rois"].astype(np.float64)
     assert set(rois[:, 0]) == {0, 1}

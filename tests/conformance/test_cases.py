@@ -6,7 +6,9 @@ import ast
 import json
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import jsonschema
 import numpy as np
@@ -20,7 +22,7 @@ from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.case import Case, same
 from onnx_maxpool.conformance.cases._roi.random import OPEN_WAYS
 from onnx_maxpool.conformance.corpus import MANIFEST_SCHEMA, case_folder, digests, manifest_of
-from onnx_maxpool.conformance.oracle import maximum, windows
+from onnx_maxpool.conformance.oracle import answers, maximum, windows
 from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS
 from onnx_maxpool.operators.registry import OPERATORS
 from onnx_maxpool.operators.rules import RULES, rules_of
@@ -93,14 +95,36 @@ def test_the_reference_and_brute_force_agree(case: Case) -> None:
 
 
 def test_brute_force_shares_no_code_with_the_reference() -> None:
-    """But for names of types, it imports nothing of the package."""
-    imported = set()
-    for module in (maximum, windows):
-        tree = ast.parse(Path(module.__file__).read_text())
-        imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
-    ours = {name for name in imported if name.startswith("onnx_maxpool")}
-    suite = "onnx_maxpool.conformance.oracle"
-    assert ours == {"onnx_maxpool.types", f"{suite}.windows", f"{suite}.answers"}
+    """But for names of types and the facts of the registry's rows, it imports nothing of the package."""
+    suite, registry = "onnx_maxpool.conformance.oracle", "onnx_maxpool.operators.registry"
+    imported = [found for module in (answers, maximum, windows) for found in imports_of(module)]
+    ours = {source for source, _ in imported if source.startswith("onnx_maxpool")}
+    assert ours == {"onnx_maxpool.types", registry, f"{suite}.windows", f"{suite}.answers"}
+    assert {name for source, name in imported if source == registry} == {"OperatorVersion", "newest_version"}
+    assert {name for source, name in imported if source == "onnx_maxpool.types"} == {"Array", "Attributes"}
+    # What stands in a row is data: nothing that the oracle could call.
+    facts = [value for row in OPERATORS for value in vars(row).values()]
+    assert not any(callable(value) for value in facts)
+
+
+def imports_of(module: ModuleType) -> Iterator[tuple[str, str]]:
+    """From which module, and what; a whole module has no name."""
+    for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((f"{'.' * node.level}{node.module or ''}", alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+
+
+def test_brute_force_knows_only_operators_of_the_registry() -> None:
+    x = np.zeros((1, 1, 2, 2), np.float32)
+    for ask in (
+        lambda: windows.plan("AdaptiveMaxPool2", [x, np.array([1, 1])], {}),
+        lambda: maximum.evaluate("AdaptiveMaxPool2", [x, np.array([1, 1])], {}),
+        lambda: answers.ways_of("edges", "AdaptiveMaxPool2"),
+    ):
+        with pytest.raises(KeyError, match="operator AdaptiveMaxPool2, expected one of MaxRoiPool, RoiPooling, "):
+            ask()
 
 
 def test_brute_force_is_no_echo_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:

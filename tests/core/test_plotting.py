@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from support.roi_cases import dtype_of
 
 import onnx_maxpool
 from onnx_maxpool import plot_windows
+from onnx_maxpool.types import dtype_of
 from onnx_maxpool.windows import adaptive_windows, roi_windows, sliding_windows
 
 mpl.use("Agg")

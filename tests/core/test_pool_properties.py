@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.pool_cases import Array, assert_same
+from support.one_node import Array, assert_same
 from support.strategies import (
     LARGE,
     NEWEST,
@@ -46,16 +46,16 @@ def assert_all_same(actual: tuple[Array, ...], expected: tuple[Array, ...]) -> N
 def windows(call: Call) -> list[Windows]:
     """Per spatial axis."""
     x, *sizes = call.inputs
-    if call.operator == "AdaptiveMaxPool":
+    if NEWEST[call.operator].plan == "adaptive":
         return [adaptive_windows(side, int(size)) for side, size in zip(x.shape[2:], sizes[0], strict=True)]
     return [sliding_windows(*axis) for axis in zip(x.shape[2:], *call.attributes.values(), strict=True)]
 
 
 def channel_starts(call: Call) -> Array:
-    """What an index counts from, (N, C): 0, in MaxPooling1 the number of the channel's first cell (A3, P5)."""
+    """What an index counts from, (N, C): 0, or the number of the channel's first cell in the tensor (A3, P5)."""
     n, c, *spatial = call.inputs[0].shape
     first = np.arange(n * c).reshape(n, c) * math.prod(spatial)
-    return first if call.operator == "MaxPooling1" else np.zeros_like(first)
+    return first if NEWEST[call.operator].index_scope == "tensor" else np.zeros_like(first)
 
 
 @on_small

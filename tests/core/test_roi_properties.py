@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pool_cases import Array, assert_same
+from support.one_node import Array, assert_same
 from support.strategies import (
     LARGE,
     NEWEST,
@@ -19,6 +19,7 @@ from support.strategies import (
     generators,
     maps,
     roi_calls,
+    roi_tensor,
     spread,
     whole_values,
 )
@@ -32,13 +33,13 @@ max_roi_pool_calls = roi_calls(LARGE, operators=["MaxRoiPool"])
 
 
 def pooled_sides(call: Call) -> tuple[int, int]:
-    height, width = call.attributes["pooled_shape" if call.operator == "MaxRoiPool" else "pooled_size"]
+    height, width = call.attributes[NEWEST[call.operator].size_attribute]
     return height, width
 
 
 def pool(call: Call, x: Array, rois: Array) -> Array:
     """The call of other arrays; `rois` (R, 5) for either operator."""
-    (y,) = call.on(x, rois if call.operator == "MaxRoiPool" else rois[None, None]).native()
+    (y,) = call.on(x, roi_tensor(NEWEST[call.operator], rois)).native()
     return y
 
 

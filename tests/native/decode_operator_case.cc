@@ -225,7 +225,7 @@ OperatorCase decode_operator_case(ByteSource source) {
   OperatorCase out;
   out.node.threads = 1 + static_cast<size_t>(source.below(3));
   out.node.output_offset = static_cast<size_t>(source.below(64));
-  constexpr BinEdges settings[] = {BinEdges::exact, BinEdges::by_operator, BinEdges::in_double, BinEdges::onnx};
+  constexpr BinEdges settings[] = {BinEdges::exact_, BinEdges::unset, BinEdges::double_, BinEdges::onnx_};
   out.bin_edges = settings[source.below(4)];
   out.version = source.one_in(8) ? Version::before_1_28 : Version::newest;
   const int64_t op = source.below(16);

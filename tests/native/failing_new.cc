@@ -1,11 +1,14 @@
-// Lets an allocation of the library's own fail: see stand_in_runtime.h.
+// Counts allocations of the library's own, and lets one fail: see stand_in_runtime.h.
 #include <cstdlib>
 #include <new>
 
 #include "stand_in_runtime.h"
 
 void* operator new(size_t bytes) {
-  if (stand_in::failing_allocation_here >= 0 && stand_in::failing_allocation_here-- == 0) throw std::bad_alloc();
+  if (stand_in::failing_allocation_here >= 0) {
+    if (stand_in::failing_allocation_here-- == 0) throw std::bad_alloc();
+    stand_in::library_bytes += bytes;
+  }
   void* memory = std::malloc(bytes ? bytes : 1);
   if (!memory) throw std::bad_alloc();
   return memory;

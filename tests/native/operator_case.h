@@ -12,7 +12,7 @@
 struct OperatorCase {
   stand_in::Node node;
   std::vector<std::unique_ptr<OrtValue>> inputs;
-  naive::BinEdges bin_edges = naive::BinEdges::by_operator;
+  naive::BinEdges bin_edges = naive::BinEdges::unset;
   stand_in::Version version = stand_in::Version::newest;
 
   std::vector<const OrtValue*> input_values() const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <map>
 
 namespace naive {
 namespace {
@@ -79,9 +81,15 @@ std::string bad_roi(const OrtValue& rois, int64_t count, int64_t images) {
   return "";
 }
 
-Expected roi_pool(const stand_in::Node& node, const Inputs& inputs, BinEdges edges) {
-  const bool is_directml = node.op == "RoiPooling";
-  const std::string size_name = is_directml ? "pooled_size" : "pooled_shape";
+// What the operators on ROIs differ in.
+struct RoiForm {
+  const char* size_name;
+  size_t rois_rank;
+  BinEdges default_edges;
+};
+
+Expected roi_pool(const RoiForm& form, const stand_in::Node& node, const Inputs& inputs, BinEdges edges) {
+  const std::string size_name = form.size_name;
   AttributeReader attributes(node);
   const Shape pooled = attributes.required(size_name);
   if (!attributes.refusal.empty()) return {attributes.refusal};
@@ -92,9 +100,10 @@ Expected roi_pool(const stand_in::Node& node, const Inputs& inputs, BinEdges edg
 
   const OrtValue &x = *inputs[0], &rois = *inputs[1];
   if (x.shape.size() != 4 || std::max(x.shape[2], x.shape[3]) > kMostCount) return {"X has shape "};
-  const bool good_rois =
-      is_directml ? rois.shape.size() == 4 && rois.shape[0] == 1 && rois.shape[1] == 1 : rois.shape.size() == 2;
-  if (!good_rois || rois.shape.back() != 5) return {"rois has shape "};
+  if (rois.shape.size() != form.rois_rank || rois.shape.back() != 5) return {"rois has shape "};
+  if (std::any_of(rois.shape.begin(), rois.shape.end() - 2, [](int64_t dim) { return dim != 1; })) {
+    return {"rois has shape "};
+  }
   const int64_t count = rois.shape[rois.shape.size() - 2];
   const std::string bad = bad_roi(rois, count, x.shape[0]);
   if (!bad.empty()) return {bad};
@@ -110,8 +119,8 @@ Expected roi_pool(const stand_in::Node& node, const Inputs& inputs, BinEdges edg
     return expected;
   }
   // M7: the setting, or the operator's own default; ONNX's edges are those of the type, but no narrower than float.
-  const bool exact = edges == BinEdges::exact || (edges == BinEdges::by_operator && is_directml);
-  const bool wide = edges == BinEdges::in_double || x.type == ElementType::double_;
+  const bool exact = (edges == BinEdges::unset ? form.default_edges : edges) == BinEdges::exact_;
+  const bool wide = edges == BinEdges::double_ || x.type == ElementType::double_;
   const EdgeArithmetic arithmetic = exact  ? EdgeArithmetic::exact
                                     : wide ? EdgeArithmetic::in_double
                                            : EdgeArithmetic::in_float;
@@ -301,10 +310,15 @@ Expected python_result(const Inputs& inputs) {
 int64_t most_work = int64_t{1} << 21;
 
 Expected expected(const stand_in::Node& node, const Inputs& inputs, BinEdges edges, bool infers) {
-  if (node.op == "MaxRoiPool" || node.op == "RoiPooling") return roi_pool(node, inputs, edges);
-  if (node.op == "MaxPooling1") return max_pooling1(node, inputs, infers);
-  if (node.op == "AdaptiveMaxPool") return adaptive_max_pool(node, inputs, infers);
-  return python_result(inputs);
+  if (node.domain == "onnx_maxpool") return python_result(inputs);
+  const auto of_rois = [&](const RoiForm& form) { return roi_pool(form, node, inputs, edges); };
+  const std::map<std::string, std::function<Expected()>> answers = {
+      {"MaxRoiPool", [&] { return of_rois({"pooled_shape", 2, BinEdges::onnx_}); }},
+      {"RoiPooling", [&] { return of_rois({"pooled_size", 4, BinEdges::exact_}); }},
+      {"MaxPooling1", [&] { return max_pooling1(node, inputs, infers); }},
+      {"AdaptiveMaxPool", [&] { return adaptive_max_pool(node, inputs, infers); }},
+  };
+  return answers.at(node.op)();  // throws where no answer is known
 }
 
 }  // namespace naive

@@ -7,6 +7,7 @@
 
 namespace stand_in {
 
+std::atomic<size_t> library_bytes{0};
 std::atomic<int64_t> failing_call{-1};
 int64_t failing_allocation = -1;
 thread_local int64_t failing_allocation_here = -1;

@@ -130,6 +130,10 @@ std::unique_ptr<OrtValue> tensor(ElementType type, const Shape& shape, size_t of
 // Tensors and scratch of more bytes than this are refused, as by a machine that has no more memory.
 extern size_t largest_allocation;
 
+// Bytes that the library has asked for: of scratch, and of its own while failing_allocation is not negative, in
+// programs that have failing_new.cc.
+extern std::atomic<size_t> library_bytes;
+
 // The call of the runtime, counted from 0, that answers with a status instead of doing its work; none if negative.
 extern std::atomic<int64_t> failing_call;
 // The library's own allocation that throws std::bad_alloc, counted likewise, in programs that have failing_new.cc.

@@ -289,6 +289,7 @@ void set_kernel_context(OrtApi& api) {
     return fallible([&] {
       *out = nullptr;
       if (bytes <= largest_allocation) {
+        library_bytes += bytes;
         Block block(bytes);
         *out = block.data();
         allocator->blocks.emplace(*out, std::move(block));

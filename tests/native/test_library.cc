@@ -20,7 +20,7 @@ using onnx_maxpool::ElementType;
 using onnx_maxpool::Shape;
 using stand_in::Version;
 
-constexpr BinEdges kEverySetting[] = {BinEdges::by_operator, BinEdges::onnx, BinEdges::exact, BinEdges::in_double};
+constexpr BinEdges kEverySetting[] = {BinEdges::unset, BinEdges::onnx_, BinEdges::exact_, BinEdges::double_};
 constexpr int64_t kMost = (int64_t{1} << 31) - 1;
 
 void registers_operators() {
@@ -285,7 +285,7 @@ void runs_on_threads() {
   cases.push_back(adaptive_max_pool(ElementType::float_, {2, 30, 40, 50}, {6, 7}));
   for (OperatorCase& c : cases) {
     c.node.threads = 3;
-    c.bin_edges = BinEdges::in_double;
+    c.bin_edges = BinEdges::double_;
   }
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {

@@ -10,22 +10,12 @@ import onnx.parser
 import openvino as ov
 import pytest
 from openvino import opset14
-from support.pool_cases import (
-    Array,
-    Run,
-    assert_same,
-    both,
-    dtype_of,
-    mixed,
-    model,
-    native,
-    reference,
-    version_of,
-)
+from support.one_node import Array, Run, assert_same, both, mixed, model, native, reference, version_of
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError
 from onnx_maxpool.operators import operator
+from onnx_maxpool.types import dtype_of
 
 NAME, OPSET = "AdaptiveMaxPool", 8
 TYPES = version_of(NAME, OPSET).types["T"]

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
-from support.pool_cases import Array, Run, assert_same, both, dtype_of, mixed, model
+from support.one_node import Array, Run, assert_same, both, mixed, model
+
+from onnx_maxpool.types import dtype_of
 
 ADAPTIVE: dict[int, Callable[..., Any]] = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}
 SLIDING: dict[int, Callable[..., Any]] = {2: F.max_pool2d, 3: F.max_pool3d}

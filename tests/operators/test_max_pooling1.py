@@ -8,25 +8,15 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 from support.older_runtimes import runtime_is_before
-from support.pool_cases import (
-    Array,
-    Run,
-    assert_same,
-    both,
-    data_type_of,
-    dtype_of,
-    mixed,
-    model,
-    native,
-    reference,
-    version_of,
-)
+from support.one_node import Array, Run, assert_same, both, mixed, model, native, reference, version_of
 
 from onnx_maxpool.conformance.oracle import maximum as oracle
+from onnx_maxpool.graph.building import Declared, one_node
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import versions_of
+from onnx_maxpool.types import dtype_of, element_type
 
 NAME = "MaxPooling1"
 VERSIONS = [
@@ -61,17 +51,8 @@ def onnx_max_pool(x: Array, attributes: dict[str, tuple[int, ...]]) -> list[Arra
         strides=attributes["strides"],
         pads=attributes["start_padding"] + attributes["end_padding"],
     )
-    data_type = data_type_of(x)
-    graph = helper.make_graph(
-        [node],
-        "max_pool",
-        [helper.make_tensor_value_info("X", data_type, None)],
-        [
-            helper.make_tensor_value_info("Y", data_type, None),
-            helper.make_tensor_value_info("Indices", TensorProto.INT64, None),
-        ],
-    )
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=8)
+    declared = Declared(element_type(x))
+    proto = one_node(node, {"X": declared, "Y": declared, "Indices": Declared("int64")}, {"": 12})
     outputs: list[Array] = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"]).run(
         None, {"X": x}
     )

@@ -9,10 +9,11 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from support.roi_cases import assert_same, dtype_of, model, native, random_case, reference
+from support.one_node import assert_same, native_rois, random_rois, reference_rois, roi_model
 
 import onnx_maxpool
 from onnx_maxpool.operators.registry import resolve, versions_of
+from onnx_maxpool.types import dtype_of
 
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 TYPES = versions_of("", "MaxRoiPool")[-1].types["T"]
@@ -29,9 +30,9 @@ def allowed(opset: int) -> tuple[str, ...]:
 )
 def test_every_opset_and_type_equals_the_reference(opset: int, element_type: str) -> None:
     rng = np.random.default_rng(opset)
-    proto = model(element_type, opset, pooled_shape=(3, 2), spatial_scale=0.5)
-    x, rois = random_case(rng, dtype_of(element_type), (2, 5, 9, 11), 12, 0.5)
-    assert_same(native(proto, x, rois), reference(proto, x, rois))
+    proto = roi_model(element_type, opset, pooled_shape=(3, 2), spatial_scale=0.5)
+    x, rois = random_rois(rng, dtype_of(element_type), (2, 5, 9, 11), 12, 0.5)
+    assert_same(native_rois(proto, x, rois), reference_rois(proto, x, rois))
 
 
 @pytest.mark.parametrize("element_type", TYPES)
@@ -42,10 +43,10 @@ def test_random_cases_equal_the_reference(element_type: str, bin_edges: str | No
         pooled_shape = tuple(int(side) for side in rng.integers(1, 10, 2))
         scale = float(rng.choice([1, 0.5, 0.0625, 0.7]))
         shape = tuple(int(dim) for dim in rng.integers(1, (4, 70, 40, 40)))
-        x, rois = random_case(rng, dtype_of(element_type), shape, int(rng.integers(1, 30)), scale)
-        proto = model(element_type, pooled_shape=pooled_shape, spatial_scale=scale)
-        expected = reference(proto, x, rois, bin_edges=bin_edges)
-        assert_same(native(proto, x, rois, bin_edges=bin_edges), expected)
+        x, rois = random_rois(rng, dtype_of(element_type), shape, int(rng.integers(1, 30)), scale)
+        proto = roi_model(element_type, pooled_shape=pooled_shape, spatial_scale=scale)
+        expected = reference_rois(proto, x, rois, bin_edges=bin_edges)
+        assert_same(native_rois(proto, x, rois, bin_edges=bin_edges), expected)
 
 
 def test_equals_onnx_runtimes_own_kernel() -> None:
@@ -55,10 +56,10 @@ def test_equals_onnx_runtimes_own_kernel() -> None:
         pooled_shape = tuple(int(side) for side in rng.integers(1, 16, 2))
         scale = float(rng.choice([1, 0.5, 0.0625, 0.7]))
         shape = tuple(int(dim) for dim in rng.integers(1, (4, 20, 80, 80)))
-        x, rois = random_case(rng, np.dtype(np.float32), shape, 100, scale, special=False)
-        proto = model("float", 11, pooled_shape=pooled_shape, spatial_scale=scale)
+        x, rois = random_rois(rng, np.dtype(np.float32), shape, 100, scale, special=False)
+        proto = roi_model("float", 11, pooled_shape=pooled_shape, spatial_scale=scale)
         stock = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-        assert_same(native(proto, x, rois), stock.run(None, {"X": x, "rois": rois})[0])
+        assert_same(native_rois(proto, x, rois), stock.run(None, {"X": x, "rois": rois})[0])
 
 
 def test_equals_openvino() -> None:
@@ -70,12 +71,12 @@ def test_equals_openvino() -> None:
         pooled_shape = tuple(int(side) for side in rng.integers(1, 16, 2))
         scale = float(rng.choice([1, 0.5, 0.0625, 0.7]))
         n, c, h, w = (int(dim) for dim in rng.integers(1, (4, 20, 80, 80)))
-        x, rois = random_case(rng, np.dtype(np.float32), (n, c, h, w), 80, scale, special=False)
+        x, rois = random_rois(rng, np.dtype(np.float32), (n, c, h, w), 80, scale, special=False)
         parameters = [ov.opset1.parameter(a.shape, np.float32) for a in (x, rois)]
         node = ov.opset2.roi_pooling(*parameters, list(pooled_shape), scale, "max")
         compiled = core.compile_model(ov.Model([node], parameters), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-        proto = model(pooled_shape=pooled_shape, spatial_scale=scale)
-        assert_same(native(proto, x, rois, bin_edges="exact"), compiled([x, rois])[0])
+        proto = roi_model(pooled_shape=pooled_shape, spatial_scale=scale)
+        assert_same(native_rois(proto, x, rois, bin_edges="exact"), compiled([x, rois])[0])
 
 
 @pytest.mark.parametrize(
@@ -94,8 +95,8 @@ def test_halves_round_away_from_zero(coordinate: float, scale: float, cell_in_fl
         dtype = dtype_of(element_type)
         x = np.arange(64, dtype=dtype).reshape(1, 1, 1, 64)
         rois = np.array([[0, coordinate, 0, coordinate, 0]], dtype)
-        proto = model(element_type, pooled_shape=(1, 1), spatial_scale=scale)
-        assert native(proto, x, rois).item() == reference(proto, x, rois).item() == cell
+        proto = roi_model(element_type, pooled_shape=(1, 1), spatial_scale=scale)
+        assert native_rois(proto, x, rois).item() == reference_rois(proto, x, rois).item() == cell
 
 
 @pytest.mark.parametrize(("low", "extent"), [(-0.5, 3), (-0.49999997, 2), (-1.5, 4), (-2.5, 5)])
@@ -103,9 +104,9 @@ def test_negative_halves_round_away_from_zero(low: float, extent: int) -> None:
     """M5: an ROI from `low` to 1 is `extent` cells high, so its last bin of `extent` is the cell 1 alone."""
     x = np.array([5, 7, 9], np.float32).reshape(1, 1, 3, 1)
     rois = np.array([[0, 0, low, 0, 1]], np.float32)
-    proto = model(pooled_shape=(extent, 1))
+    proto = roi_model(pooled_shape=(extent, 1))
     expected = [0] * (extent - 2) + [5, 7]  # bins above the map are empty (M9)
-    assert native(proto, x, rois).ravel().tolist() == reference(proto, x, rois).ravel().tolist() == expected
+    assert native_rois(proto, x, rois).ravel().tolist() == reference_rois(proto, x, rois).ravel().tolist() == expected
 
 
 @pytest.mark.parametrize("element_type", ["float", "double"])
@@ -120,15 +121,15 @@ def test_bin_edges_of_every_extent_up_to_512_and_count_up_to_64(element_type: st
     differing: dict[str, set[tuple[int, int]]] = {"onnx": set(), "double": set()}
     for count in range(1, 65):
         p = np.arange(count)
-        proto = model(element_type, pooled_shape=(1, count))
+        proto = roi_model(element_type, pooled_shape=(1, count))
         first, last = p * extents // count, -(-(p + 1) * extents // count) - 1
-        exact = native(proto, x, rois, bin_edges="exact")[:, :, 0]
+        exact = native_rois(proto, x, rois, bin_edges="exact")[:, :, 0]
         np.testing.assert_array_equal(exact, np.stack([last, -first], axis=1))
         for bin_edges, kind in (("onnx", dtype.type), ("double", np.float64)):
             size = extents.astype(kind) / kind(count)
             low = np.floor(p.astype(kind) * size)
             high = np.ceil((p + 1).astype(kind) * size) - 1
-            rounded = native(proto, x, rois, bin_edges=bin_edges)[:, :, 0]
+            rounded = native_rois(proto, x, rois, bin_edges=bin_edges)[:, :, 0]
             np.testing.assert_array_equal(rounded, np.stack([high, -low], axis=1))
             differ = np.flatnonzero((exact != rounded).any(axis=(1, 2))) + 1
             differing[bin_edges] |= {(int(extent), count) for extent in differ}
@@ -166,8 +167,11 @@ def test_edges_up_to_2_to_the_40_are_those_of_the_unbounded_computation(element_
                     low, high = start + math.floor(kind(p) * size), start + math.ceil(kind(p + 1) * size)
                 inside = range(max(low, 0), min(high, 40))
                 expected[r, p] = inside[-1] + 1 if inside else 0
-        proto = model(element_type, pooled_shape=(1, count))
-        for y in (native(proto, x, rois, bin_edges=bin_edges), reference(proto, x, rois, bin_edges=bin_edges)):
+        proto = roi_model(element_type, pooled_shape=(1, count))
+        for y in (
+            native_rois(proto, x, rois, bin_edges=bin_edges),
+            reference_rois(proto, x, rois, bin_edges=bin_edges),
+        ):
             np.testing.assert_array_equal(y[:, 0, 0], expected)
 
 
@@ -179,9 +183,9 @@ def test_a_nan_anywhere_in_a_window_wins(element_type: str) -> None:
     places = np.arange(24)
     x.reshape(24, 12)[places, places % 12] = np.where(places < 12, np.nan, -np.nan).astype(dtype)
     rois = np.array([[i, 0, 0, 3, 2] for i in range(24)], dtype)
-    proto = model(element_type, pooled_shape=(1, 1))
-    assert np.isnan(native(proto, x, rois).astype(np.float64)).all()
-    assert np.isnan(reference(proto, x, rois).astype(np.float64)).all()
+    proto = roi_model(element_type, pooled_shape=(1, 1))
+    assert np.isnan(native_rois(proto, x, rois).astype(np.float64)).all()
+    assert np.isnan(reference_rois(proto, x, rois).astype(np.float64)).all()
 
 
 @pytest.mark.parametrize("element_type", TYPES)
@@ -191,11 +195,11 @@ def test_a_map_of_one_value_gives_that_value_and_empty_bins_give_0(element_type:
     dtype = dtype_of(element_type)
     x = np.full((1, 3, 4, 4), value, dtype)
     rois = np.array([[0, 0, 0, 3, 3], [0, 4, 4, 9, 9], [0, -9, -9, -5, -5]], dtype)
-    proto = model(element_type, pooled_shape=(2, 2))
+    proto = roi_model(element_type, pooled_shape=(2, 2))
     expected = np.zeros((3, 3, 2, 2), dtype)
     expected[0] = value
-    assert_same(native(proto, x, rois), expected)
-    assert_same(reference(proto, x, rois), expected)
+    assert_same(native_rois(proto, x, rois), expected)
+    assert_same(reference_rois(proto, x, rois), expected)
 
 
 @pytest.mark.parametrize(
@@ -212,10 +216,10 @@ def test_empty_tensors(shape: tuple[int, int, int, int], roi_count: int) -> None
     """G7; a map without cells gives 0 (M9)."""
     x = np.ones(shape, np.float32)
     rois = np.zeros((roi_count, 5), np.float32)
-    proto = model(pooled_shape=(2, 2))
+    proto = roi_model(pooled_shape=(2, 2))
     expected = np.full((roi_count, shape[1], 2, 2), float(x.size > 0), np.float32)
-    assert_same(native(proto, x, rois), expected)
-    assert_same(reference(proto, x, rois), expected)
+    assert_same(native_rois(proto, x, rois), expected)
+    assert_same(reference_rois(proto, x, rois), expected)
 
 
 def test_huge_and_infinite_coordinates_saturate() -> None:
@@ -225,17 +229,21 @@ def test_huge_and_infinite_coordinates_saturate() -> None:
     rois = np.array([[0, a, b, c, d] for a in edges for b in edges[::3] for c in edges for d in edges[::2]], np.float32)
     x = np.arange(20, dtype=np.float32).reshape(1, 1, 4, 5)
     for scale in (1.0, float(np.finfo(np.float32).tiny), huge):
-        proto = model(pooled_shape=(3, 2), spatial_scale=scale)
-        expected = reference(proto, x, rois)
-        assert_same(native(proto, x, rois), expected)
+        proto = roi_model(pooled_shape=(3, 2), spatial_scale=scale)
+        expected = reference_rois(proto, x, rois)
+        assert_same(native_rois(proto, x, rois), expected)
 
 
 def test_a_batch_number_is_truncated_toward_zero() -> None:
     """M10."""
     x = np.arange(3, dtype=np.float32).reshape(3, 1, 1, 1)
     rois = np.array([[batch, 0, 0, 0, 0] for batch in (-0.99, -0.0, 0.99, 1.5, 2.99)], np.float32)
-    proto = model(pooled_shape=(1, 1))
-    assert native(proto, x, rois).ravel().tolist() == reference(proto, x, rois).ravel().tolist() == [0, 0, 0, 1, 2]
+    proto = roi_model(pooled_shape=(1, 1))
+    assert (
+        native_rois(proto, x, rois).ravel().tolist()
+        == reference_rois(proto, x, rois).ravel().tolist()
+        == [0, 0, 0, 1, 2]
+    )
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -243,11 +251,11 @@ def test_any_number_of_threads(threads: int) -> None:
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     rng = np.random.default_rng(19)
-    proto = model(pooled_shape=(7, 7), spatial_scale=0.25)
+    proto = roi_model(pooled_shape=(7, 7), spatial_scale=0.25)
     session = onnx_maxpool.load(proto, options)
     for shape, roi_count in [((3, 67, 20, 30), 50), ((1, 3, 50, 60), 9), ((2, 130, 5, 5), 1)]:
-        x, rois = random_case(rng, np.dtype(np.float32), shape, roi_count, 0.25)
-        assert_same(session.run(None, {"X": x, "rois": rois})[0], reference(proto, x, rois))
+        x, rois = random_rois(rng, np.dtype(np.float32), shape, roi_count, 0.25)
+        assert_same(session.run(None, {"X": x, "rois": rois})[0], reference_rois(proto, x, rois))
 
 
 @pytest.mark.parametrize("element_type", TYPES)
@@ -258,17 +266,17 @@ def test_maps_larger_than_the_cache(element_type: str, shape: tuple[int, int, in
     """Tables of maxima over rows, swept from bottom to top."""
     rng = np.random.default_rng(31)
     for pooled_shape in [(7, 7), (1, 3), (30, 2)]:
-        x, rois = random_case(rng, dtype_of(element_type), shape, roi_count, 0.25)
-        proto = model(element_type, pooled_shape=pooled_shape, spatial_scale=0.25)
-        assert_same(native(proto, x, rois), reference(proto, x, rois))
+        x, rois = random_rois(rng, dtype_of(element_type), shape, roi_count, 0.25)
+        proto = roi_model(element_type, pooled_shape=pooled_shape, spatial_scale=0.25)
+        assert_same(native_rois(proto, x, rois), reference_rois(proto, x, rois))
 
 
 def test_more_rois_than_a_sweep_pools_at_once() -> None:
     rng = np.random.default_rng(37)
-    x, rois = random_case(rng, np.dtype(np.float32), (2, 17, 110, 120), 900, 0.5, special=False)
-    proto = model("float", 11, pooled_shape=(20, 20), spatial_scale=0.5)
+    x, rois = random_rois(rng, np.dtype(np.float32), (2, 17, 110, 120), 900, 0.5, special=False)
+    proto = roi_model("float", 11, pooled_shape=(20, 20), spatial_scale=0.5)
     stock = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-    assert_same(native(proto, x, rois), stock.run(None, {"X": x, "rois": rois})[0])
+    assert_same(native_rois(proto, x, rois), stock.run(None, {"X": x, "rois": rois})[0])
 
 
 @pytest.mark.parametrize(
@@ -278,9 +286,9 @@ def test_more_rois_than_a_sweep_pools_at_once() -> None:
 def test_an_output_larger_than_the_cache(element_type: str, width: int, pooled_shape: tuple[int, int]) -> None:
     """Streaming stores, from 12 MiB on: with pieces that start and end within a cache line."""
     rng = np.random.default_rng(29)
-    x, rois = random_case(rng, dtype_of(element_type), (1, 70, 12, width), 3_000, 1.0, special=False)
-    proto = model(element_type, pooled_shape=pooled_shape)
-    y = native(proto, x, rois)
+    x, rois = random_rois(rng, dtype_of(element_type), (1, 70, 12, width), 3_000, 1.0, special=False)
+    proto = roi_model(element_type, pooled_shape=pooled_shape)
+    y = native_rois(proto, x, rois)
     assert y.nbytes > 12 << 20
     some = rng.choice(len(rois), 500, replace=False)
-    assert_same(y[some], reference(proto, x, rois[some]))
+    assert_same(y[some], reference_rois(proto, x, rois[some]))

@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 from onnx_maxpool import facts
-from onnx_maxpool.operators import registry
-from onnx_maxpool.operators.registry import OPERATORS, resolve, versions_of
+from onnx_maxpool.operators import operator, registry
+from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, newest_version, resolve, versions_of
 
 
 def test_every_version_of_onnx_has_a_row() -> None:
@@ -40,18 +40,47 @@ def test_newer_versions_take_all_that_older_ones_take() -> None:
                 assert older.index_types == row.index_types[: len(older.index_types)]
 
 
+@pytest.mark.parametrize("row", OPERATORS, ids=lambda row: row.title)
+def test_a_row_has_the_facts_of_its_plan(row: OperatorVersion) -> None:
+    definition = operator(row.name)
+    on_rois = row.plan == "roi"
+    assert (row.bin_edges is not None, bool(row.size_attribute), row.roi_rank > 0) == (on_rois,) * 3
+    assert ("rois" in definition.inputs) == on_rois
+    if on_rois:
+        assert definition.attributes[row.size_attribute].kind == "INTS"
+        assert definition.attributes[row.size_attribute].required
+    assert (row.index_scope is not None) == bool(row.index_types) == (len(definition.outputs) == 2)
+
+
+@pytest.mark.parametrize("fact", ["domain", "plan", "size_attribute", "roi_rank", "index_scope", "bin_edges"])
+def test_all_versions_of_an_operator_share_a_fact(fact: str) -> None:
+    """So the name tells it, which no two operators share."""
+    for row in OPERATORS:
+        assert getattr(row, fact) == getattr(newest_version(row.name), fact), row.title
+
+
+def test_an_operator_without_a_row_is_an_error() -> None:
+    expected = "operator Relu, expected one of MaxRoiPool, RoiPooling, MaxPooling1, AdaptiveMaxPool"
+    with pytest.raises(KeyError, match=expected):
+        newest_version("Relu")
+
+
 def test_the_native_table_is_made_without_any_package() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", registry.__file__], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
+    none = "BinEdges::unset, nullptr"
     for element_type in ("float16", "bfloat16", "float", "double"):
-        assert f'OPERATOR("", MaxRoiPool, 1, (ElementType::{element_type}_), ())' in lines
+        assert (
+            f'OPERATOR("", MaxRoiPool, 1, (ElementType::{element_type}_), (), BinEdges::onnx_, "pooled_shape")' in lines
+        )
+    assert 'OPERATOR("directml", RoiPooling, 1, (ElementType::float_), (), BinEdges::exact_, "pooled_size")' in lines
     # Every combination of the inputs' type variables, and every version's types, at the first version.
     indices = "(ElementType::uint32_, ElementType::uint64_)"
-    assert f'OPERATOR("directml", MaxPooling1, 2, (ElementType::uint64_), {indices})' in lines
+    assert f'OPERATOR("directml", MaxPooling1, 2, (ElementType::uint64_), {indices}, {none})' in lines
     for size_type in ("int32", "int64"):
         element_types = f"(ElementType::bfloat16_, ElementType::{size_type}_)"
         indices = "(ElementType::int64_, ElementType::int32_)"
-        assert f'OPERATOR("org.openvinotoolkit", AdaptiveMaxPool, 8, {element_types}, {indices})' in lines
+        assert f'OPERATOR("org.openvinotoolkit", AdaptiveMaxPool, 8, {element_types}, {indices}, {none})' in lines
     assert len(lines) == len(set(lines)) == 4 + 2 + 10 + 8
 
 
@@ -59,5 +88,9 @@ def test_the_native_facts_are_made_without_any_package() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", facts.__file__], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     assert f"constexpr int64_t kLargestSide = {2**31 - 1};" in lines
+    assert f"constexpr int64_t kSaturation = {2**40};" in lines
+    names = '{BinEdges::onnx_, "onnx"}, {BinEdges::exact_, "exact"}, {BinEdges::double_, "double"}'
+    assert f"constexpr BinEdgesName kBinEdgesNames[] = {{{names}}};" in lines
+    assert 'constexpr const char* kBinEdgesEntry = "onnx_maxpool.bin_edges";' in lines
     assert 'constexpr const char* kIndexAttribute = "index_element_type";' in lines
     assert 'constexpr RuntimeVersion kOldestRuntime = {1, 23, "1.23"};' in lines

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import roi_cases
-from support.pool_cases import (
+from support import one_node
+from support.one_node import (
     Array,
     Run,
     assert_same,
@@ -34,8 +34,8 @@ def test_equals_max_roi_pool(bin_edges: str) -> None:
     rois = np.array([[0, 0, 0, 56, 56], [1, 3, 2, 31, 30]], np.float32)
     given = feeds(x, rois[None, None])
     session = onnx_maxpool.load(model(NAME, OPSET, given, pooled_size=[7, 7]), bin_edges=bin_edges)
-    proto = roi_cases.model(pooled_shape=[7, 7])
-    assert_same(session.run(None, given)[0], roi_cases.reference(proto, x, rois, bin_edges=bin_edges))
+    proto = one_node.roi_model(pooled_shape=[7, 7])
+    assert_same(session.run(None, given)[0], one_node.reference_rois(proto, x, rois, bin_edges=bin_edges))
 
 
 @both

@@ -33,7 +33,7 @@ import onnx_maxpool
 from onnx_maxpool.demo.model import PATCH_PLACES, PATCH_SIDE, filters, region_search, region_search_inputs
 from onnx_maxpool.hashing import splitmix64
 from onnx_maxpool.operators.registry import OPERATORS
-from onnx_maxpool.types import Array
+from onnx_maxpool.types import Array, type_name
 
 onnx_maxpool.register_schemas()
 
@@ -255,7 +255,7 @@ def test_single_operator_models_show_every_rank_and_index() -> None:
         built = model.builder()
         node, outputs = built.graph.node[0], [value.type.tensor_type for value in built.graph.output]
         if node.domain and len(built.graph.node) == 1:
-            index = onnx.TensorProto.DataType.Name(outputs[1].elem_type).lower() if len(outputs) > 1 else ""
+            index = type_name(outputs[1].elem_type) if len(outputs) > 1 else ""
             seen.add((node.op_type, len(outputs[0].shape.dim), index))
     assert {(rank, index) for name, rank, index in seen if name == "MaxPooling1"} == {
         (4, "uint32"),

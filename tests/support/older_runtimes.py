@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 import onnxruntime as ort
-from support.pool_cases import SPELLINGS
+from support.one_node import SPELLINGS
 from words.bad_nodes import BadInput
 
 from onnx_maxpool import OperatorError

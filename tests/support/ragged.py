@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
-from support.roi_cases import Array, assert_same
+from support.one_node import Array, assert_same
 
 import onnx_maxpool
 

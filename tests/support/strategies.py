@@ -6,25 +6,26 @@ drawn too, spreads them over arrays, so that large arrays cost nothing and windo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import onnx
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from support.older_runtimes import runtime_is_before
 
 import onnx_maxpool
 from onnx_maxpool.conformance.oracle import maximum as oracle
 from onnx_maxpool.facts import INDEX_SPELLINGS, INFERS_INDEX_TYPES
-from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
-from onnx_maxpool.types import Array
+from onnx_maxpool.graph.building import Declared, as_array, one_node
+from onnx_maxpool.operators.registry import OperatorVersion, newest_version, newest_versions
+from onnx_maxpool.types import Array, dtype_of
 
 NEWEST = {row.name: row for row in newest_versions()}
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "MaxRoiPool": onnx_maxpool.max_roi_pool,
     "RoiPooling": onnx_maxpool.roi_pooling,
     "MaxPooling1": onnx_maxpool.max_pooling,
@@ -32,6 +33,11 @@ FUNCTIONS = {
 }
 EDGES = {"onnx": "edges in the type's precision", "exact": "exact integers", "double": "double edges"}
 """The oracle's name of each setting of `bin_edges`."""
+
+
+def planned(plan: str) -> tuple[str, ...]:
+    """The names of the operators whose windows are planned so."""
+    return tuple(name for name, row in NEWEST.items() if row.plan == plan)
 
 
 @dataclass(frozen=True)
@@ -80,19 +86,13 @@ class Call:
     def model(self) -> onnx.ModelProto:
         """One node."""
         version = NEWEST[self.operator]
-        inputs = [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-            for name, x in zip("ab", self.inputs, strict=False)
-        ]
-        outputs = [helper.make_tensor_value_info("y", inputs[0].type.tensor_type.elem_type, None)]
+        inputs = {name: as_array(x) for name, x in zip("ab", self.inputs, strict=False)}
+        outputs = {"y": Declared(inputs["a"].type)}
         if self.index_type is not None:
-            data_type = TensorProto.DataType.Value(self.index_type.upper())
-            outputs.append(helper.make_tensor_value_info("index", data_type, None))
-        names = [[value.name for value in values] for values in (inputs, outputs)]
+            outputs["index"] = Declared(self.index_type)
+        names = [list(values) for values in (inputs, outputs)]
         node = helper.make_node(self.operator, *names, domain=version.domain, **self._all_attributes())
-        graph = helper.make_graph([node], self.operator, inputs, outputs)
-        opset = helper.make_opsetid(version.domain, version.since_version)
-        return helper.make_model(graph, opset_imports=[opset], ir_version=10)
+        return one_node(node, {**inputs, **outputs}, {version.domain: version.since_version}, name=self.operator)
 
     def _all_attributes(self) -> dict[str, Any]:
         chosen = {} if self.index_type is None else {"index_element_type": INDEX_SPELLINGS[self.index_type]}
@@ -115,10 +115,6 @@ SMALL = Sizes(channels=3, sides=(12, 8, 5), rois=6, outputs=5)
 """Small enough for brute force."""
 LARGE = Sizes(channels=70, sides=(600, 40, 12), rois=60, outputs=16)
 """Large enough for every kernel and its vectors."""
-
-
-def dtype_of(element_type: str) -> np.dtype[Any]:
-    return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element_type.upper()))
 
 
 def unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -218,17 +214,23 @@ def maps(draw: st.DrawFn, sizes: Sizes, spatial: int, *, least: int) -> tuple[in
 SCALES = st.sampled_from([1.0, 0.5, 0.0625, 0.7, 1 / 3, float(np.finfo(np.float32).tiny), float(np.float32(3e38))])
 
 
+def roi_tensor(version: OperatorVersion, rois: Array) -> Array:
+    """Rows (R, 5) as the operator's input."""
+    return rois.reshape((1,) * (version.roi_rank - rois.ndim) + rois.shape)
+
+
 @st.composite
 def roi_calls(
     draw: st.DrawFn,
     sizes: Sizes = SMALL,
     *,
-    operators: Sequence[str] = ("MaxRoiPool", "RoiPooling"),
+    operators: Sequence[str] = planned("roi"),
     values: Any = any_values,
 ) -> Call:
-    """MaxRoiPool and RoiPooling."""
+    """Operators on ROIs."""
     name = draw(st.sampled_from(operators))
-    dtype = dtype_of(draw(st.sampled_from(NEWEST[name].types["T"])))
+    version = newest_version(name)
+    dtype = dtype_of(draw(st.sampled_from(version.types["T"])))
     shape = draw(maps(sizes, 2, least=0))
     scale = draw(SCALES)
     count = draw(st.integers(0, sizes.rois)) if shape[0] else 0
@@ -236,8 +238,8 @@ def roi_calls(
     pooled = draw(st.tuples(*[st.integers(1, sizes.outputs)] * 2))
     return Call(
         name,
-        (draw(spread(values(dtype), shape, dtype)), rois if name == "MaxRoiPool" else rois[None, None]),
-        {"pooled_shape" if name == "MaxRoiPool" else "pooled_size": pooled, "spatial_scale": scale},
+        (draw(spread(values(dtype), shape, dtype)), roi_tensor(version, rois)),
+        {version.size_attribute: pooled, "spatial_scale": scale},
         bin_edges=draw(st.sampled_from([None, *EDGES])),
     )
 
@@ -249,22 +251,26 @@ def index_types(version: OperatorVersion) -> st.SearchStrategy[str | None]:
 
 
 @st.composite
-def adaptive_calls(draw: st.DrawFn, sizes: Sizes = SMALL, *, values: Any = any_values) -> Call:
-    """AdaptiveMaxPool, with and without its index."""
-    version = NEWEST["AdaptiveMaxPool"]
+def adaptive_calls(
+    draw: st.DrawFn, sizes: Sizes = SMALL, *, operators: Sequence[str] = planned("adaptive"), values: Any = any_values
+) -> Call:
+    """Operators whose windows share out the axes, with and without their index."""
+    version = newest_version(draw(st.sampled_from(operators)))
     dtype = dtype_of(draw(st.sampled_from(version.types["T"])))
     spatial = draw(st.integers(1, 3))
     shape = draw(maps(sizes, spatial, least=1))
     size_type = dtype_of(draw(st.sampled_from(version.types["TShape"])))
     output_size = np.array(draw(st.tuples(*[st.integers(1, sizes.outputs)] * spatial)), size_type)
     index_type = draw(index_types(version))
-    return Call("AdaptiveMaxPool", (draw(spread(values(dtype), shape, dtype)), output_size), {}, index_type)
+    return Call(version.name, (draw(spread(values(dtype), shape, dtype)), output_size), {}, index_type)
 
 
 @st.composite
-def sliding_calls(draw: st.DrawFn, sizes: Sizes = SMALL, *, values: Any = any_values) -> Call:
-    """MaxPooling1, with and without its index. Every side has room for one window, paddings counted."""
-    version = NEWEST["MaxPooling1"]
+def sliding_calls(
+    draw: st.DrawFn, sizes: Sizes = SMALL, *, operators: Sequence[str] = planned("sliding"), values: Any = any_values
+) -> Call:
+    """Operators whose windows slide, with and without their index. Every side has room for one, paddings counted."""
+    version = newest_version(draw(st.sampled_from(operators)))
     dtype = dtype_of(draw(st.sampled_from(version.types["T"])))
     spatial = draw(st.sampled_from([2, 3]))
     axes = []
@@ -279,4 +285,4 @@ def sliding_calls(draw: st.DrawFn, sizes: Sizes = SMALL, *, values: Any = any_va
     names = ("window_size", "strides", "start_padding", "end_padding")
     index_type = draw(index_types(version))
     cells = draw(spread(values(dtype), shape, dtype))
-    return Call("MaxPooling1", (cells,), dict(zip(names, attributes, strict=True)), index_type)
+    return Call(version.name, (cells,), dict(zip(names, attributes, strict=True)), index_type)

@@ -12,9 +12,9 @@ import onnx
 import pyarrow as pa
 import pyarrow.parquet as pq
 from support.child import run_python, start_python
+from support.one_node import assert_same
 from support.processes import descendants, wait_until
 from support.ragged import HEAD, oracle, ragged_rows
-from support.roi_cases import assert_same
 
 FORMS = ("fixed and variable shape tensors", "nested lists", "lists of fixed size")
 

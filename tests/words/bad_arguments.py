@@ -18,6 +18,7 @@ from onnx import helper, parser
 import onnx_maxpool
 from onnx_maxpool import OperatorError
 from onnx_maxpool.adapters.torch import translation_table
+from onnx_maxpool.graph.building import Declared, one_node
 from onnx_maxpool.windows import adaptive_windows, roi_windows, sliding_windows
 
 
@@ -54,10 +55,8 @@ def model(x: str = "X", opset: int = 22) -> onnx.ModelProto:
 def of_unknown_rank() -> onnx.ModelProto:
     """An AdaptiveMaxPool of which types are declared, and no shapes."""
     node = helper.make_node("AdaptiveMaxPool", ["X", "size"], ["Y", ""], domain="org.openvinotoolkit")
-    kinds = {"X": onnx.TensorProto.FLOAT, "size": onnx.TensorProto.INT64, "Y": onnx.TensorProto.FLOAT}
-    x, size, y = (helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items())
-    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("org.openvinotoolkit", 8)]
-    return helper.make_model(helper.make_graph([node], "g", [x, size], [y]), opset_imports=opsets, ir_version=8)
+    values = {"X": Declared("float"), "size": Declared("int64"), "Y": Declared("float")}
+    return one_node(node, values, {"": 18, "org.openvinotoolkit": 8})
 
 
 def registered() -> ort.SessionOptions:

@@ -1,6 +1,6 @@
 """The bad inputs of every operator with the words that refuse them: the table of docs/errors.md, a test for each row.
 
-Data alone: test_bad_input.py takes each row through every door.
+Data alone: test_bad_input.py takes each row through every interface.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ X = np.zeros((2, 1, 4, 4), np.float32)
 ROI = (0, 0, 0, 1, 1)
 
 
-def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> Iterator[BadInput]:
-    """MaxRoiPool and RoiPooling, which differ in the ROI tensor's shape and the name of an attribute."""
+def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...], *types: str) -> Iterator[BadInput]:
+    """MaxRoiPool and RoiPooling, which differ in the ROI tensor's shape, the name of an attribute and the types."""
 
     def rois(*rows: tuple[float, ...], dtype: Any = np.float32) -> Array:
         return np.array(rows, np.float64).reshape(*leading, len(rows), -1).astype(dtype)
@@ -59,7 +59,7 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> 
         yield bad_roi(f"batch {text}", "M10", f"batch {text}, {number}", (value, 0, 0, 1, 1))
     narrow = {"float16": (np.float16, "2.6992188"), "bfloat16": (ml_dtypes.bfloat16, "2.703125")}
     for name, (dtype, text) in {**narrow, "double": (np.float64, "2.7")}.items():
-        if operator == "MaxRoiPool" or name == "float16":
+        if name in types:
             inputs = {"X": X.astype(dtype), "rois": rois((2.7, 0, 0, 1, 1), dtype=dtype)}
             yield good.bad(f"batch 2.7 as {name}", "M10", f"rois row 0 has batch {text}, {number}", inputs=inputs)
     for value, text in ((0, "0"), (-0.5, "-0.5")):
@@ -103,7 +103,7 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> 
     yield good.without(size, "M3")
     yield good.counted("X", 1, "2")
 
-    floats = "float16, float, double or bfloat16" if operator == "MaxRoiPool" else "float16 or float"
+    floats = f"{', '.join(types[:-1])} or {types[-1]}"
     for dtype, name in ((np.int32, "int32"), (np.bool_, "bool"), (np.object_, "string")):
         inputs = {"X": X.astype(dtype), "rois": rois(ROI).astype(dtype)}
         if dtype is np.object_:
@@ -115,7 +115,7 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...]) -> 
         f"-{opset}: rois is float16, expected float as X is",
         inputs={"rois": rois(ROI, dtype=np.float16)},
     )
-    if operator == "MaxRoiPool":
+    if opset > 1:
         yield good.of_type(
             "bfloat16 before version 22",
             "M2",
@@ -332,8 +332,8 @@ def adaptive_rows() -> Iterator[BadInput]:
 
 
 BAD_INPUTS = (
-    *roi_rows("MaxRoiPool", 22, "pooled_shape", ()),
-    *roi_rows("RoiPooling", 1, "pooled_size", (1, 1)),
+    *roi_rows("MaxRoiPool", 22, "pooled_shape", (), "float16", "float", "double", "bfloat16"),
+    *roi_rows("RoiPooling", 1, "pooled_size", (1, 1), "float16", "float"),
     *max_pooling_rows(),
     *adaptive_rows(),
 )

@@ -24,9 +24,9 @@ class Found(Enum):
     """When the model is loaded, by its check alone."""
 
 
-Door = Literal["native", "unchecked", "python", "reference", "functions", "command line"]
+Interface = Literal["native", "unchecked", "python", "reference", "functions", "command line"]
 
-DOORS: Mapping[Door, str] = {
+INTERFACES: Mapping[Interface, str] = {
     "native": "`onnx_maxpool.load(model)`",
     "unchecked": "`onnx_maxpool.load(model, check=False)`",
     "python": '`onnx_maxpool.load(model, implementation="python")`',
@@ -39,8 +39,8 @@ NO_SCHEMA = "ONNX Runtime holds these nodes to no schema"
 PYTHON_TYPES = "they convert numbers, and Python itself refuses arguments that there are not"
 OWN_WORDS = "onnx's evaluator refuses it in words of its own"
 OTHER_KERNELS = "ONNX Runtime runs a kernel of that type, or says itself that it finds none"
-NUMPY_TYPE: Mapping[Door, str] = {"functions": "they take a NumPy type"}
-GIGABYTES: Mapping[Door, str] = {
+NUMPY_TYPE: Mapping[Interface, str] = {"functions": "they take a NumPy type"}
+GIGABYTES: Mapping[Interface, str] = {
     "python": "onnxruntime-extensions copies its inputs, and these are gigabytes",
     "command line": "it would read gigabytes from a file",
 }
@@ -63,8 +63,8 @@ class BadInput:
     attributes: Mapping[str, Any]
     opset: int
     with_index: bool = False
-    not_through: Mapping[Door, str] = field(default_factory=dict)
-    """The doors to which this does not come, and why."""
+    not_through: Mapping[Interface, str] = field(default_factory=dict)
+    """The interfaces to which this does not come, and why."""
 
     @property
     def name(self) -> str:
@@ -72,9 +72,11 @@ class BadInput:
         return f"{self.operator}, {self.what}"
 
     @property
-    def doors(self) -> list[Door]:
+    def interfaces(self) -> list[Interface]:
         """Those that must say it. What is found in a run, an unchecked session finds as any other does."""
-        return [d for d in DOORS if d not in self.not_through and (d != "unchecked" or self.found is not Found.RUN)]
+        return [
+            d for d in INTERFACES if d not in self.not_through and (d != "unchecked" or self.found is not Found.RUN)
+        ]
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Good:
         inputs: Mapping[str, Array | None] | None = None,
         attributes: Mapping[str, Any] | None = None,
         with_index: bool = False,
-        not_through: Mapping[Door, str] | None = None,
+        not_through: Mapping[Interface, str] | None = None,
         unchecked: str | None = None,
     ) -> BadInput:
         """The node with some inputs and attributes changed, or left out where they are None.

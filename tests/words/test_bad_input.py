@@ -1,4 +1,4 @@
-"""Every row of the table of bad inputs, through every door."""
+"""Every row of the table of bad inputs, through every interface."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from onnx import numpy_helper
 from support.child import run_python
 from support.older_runtimes import cannot_infer_the_index
-from support.pool_cases import Array, model, reference
+from support.one_node import Array, model, reference
 from words.bad_inputs import BAD_INPUTS
-from words.bad_nodes import BadInput, Door, Found
+from words.bad_nodes import BadInput, Found, Interface
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError
@@ -36,8 +36,8 @@ INDEX_DTYPES = {"i32": np.int32, "u32": np.uint32}
 ROWS = {bad.name: bad for bad in BAD_INPUTS}
 
 
-def through(door: Door) -> Any:
-    rows = {name: bad for name, bad in ROWS.items() if door in bad.doors}
+def through(interface: Interface) -> Any:
+    rows = {name: bad for name, bad in ROWS.items() if interface in bad.interfaces}
     return pytest.mark.parametrize("bad", rows.values(), ids=rows)
 
 
@@ -56,13 +56,13 @@ def feeds(bad: BadInput, tmp_path: Path) -> dict[str, Array]:
 
 
 def test_the_table_is_whole() -> None:
-    """No two rows have one name, and every operator has rows of every kind, which stay away from few doors."""
+    """No two rows have one name, and every operator has rows of every kind, which stay away from few interfaces."""
     assert len(ROWS) == len(BAD_INPUTS)
     assert {(bad.operator, bad.found) for bad in BAD_INPUTS} == {
         (row.name, found) for row in OPERATORS for found in Found
     }
     for bad in BAD_INPUTS:
-        assert set(bad.doors) >= {"native", "reference" if bad.found is Found.RUN else "python"}
+        assert set(bad.interfaces) >= {"native", "reference" if bad.found is Found.RUN else "python"}
         assert bad.said.startswith(bad.operator)
         assert all("expected" in said or "missing" in said for said in (bad.said, bad.said_unchecked))
 
@@ -187,10 +187,10 @@ SCRATCH_SCRIPT = """
 import resource, sys
 import numpy as np, onnxruntime as ort
 import onnx_maxpool
-from support.roi_cases import model
+from support.one_node import roi_model
 options = ort.SessionOptions()
 options.intra_op_num_threads = 1
-session = onnx_maxpool.load(model(pooled_shape=(2**13, 2**13)), options)
+session = onnx_maxpool.load(roi_model(pooled_shape=(2**13, 2**13)), options)
 feeds = {"X": np.ones((1, 1, 4, 4), "f"), "rois": np.array([[0, 0, 0, 3, 3]], "f")}
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 2**29, used + 2**29))  # room for the output of 2^28 bytes

@@ -1,4 +1,4 @@
-"""Model files that are no models, or not whole, through every door; and models damaged at random."""
+"""Model files that are no models, or not whole, through every interface; and models damaged at random."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from onnx_maxpool.graph.reading import read_model
 ROWS = {bad.what: bad for bad in BAD_MODELS}
 each_row = pytest.mark.parametrize("bad", ROWS.values(), ids=ROWS)
 
-DOORS: dict[str, Callable[[Any], Any]] = {
+INTERFACES: dict[str, Callable[[Any], Any]] = {
     "native": onnx_maxpool.load,
     "python": lambda model: onnx_maxpool.load(model, implementation="python"),
     "reference": reference_evaluator,
     "portable": onnx_maxpool.to_portable,
 }
-each_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+each_interface = pytest.mark.parametrize("interface", INTERFACES.values(), ids=INTERFACES)
 
 
 def written(bad: BadModel, tmp_path: Path) -> tuple[Path, str]:
@@ -43,12 +43,12 @@ def written(bad: BadModel, tmp_path: Path) -> tuple[Path, str]:
 
 
 @each_row
-@each_door
-def test_what_is_no_model(bad: BadModel, door: Callable[[Any], object], tmp_path: Path) -> None:
+@each_interface
+def test_what_is_no_model(bad: BadModel, interface: Callable[[Any], object], tmp_path: Path) -> None:
     path, said = written(bad, tmp_path)
     for given in (path, str(path)):
         with pytest.raises(bad.error) as refused:
-            door(given)
+            interface(given)
         assert str(refused.value) == said
 
 
@@ -68,33 +68,33 @@ def test_on_the_command_line(bad: BadModel, command: str, tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("bad", BAD_CONTENTS, ids=[bad.what for bad in BAD_CONTENTS])
-@each_door
+@each_interface
 def test_bytes_and_a_proto(
-    bad: BadContent, door: Callable[[Any], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bad: BadContent, interface: Callable[[Any], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They have no folder, and the current one is not theirs: data that lies there is not read."""
     (tmp_path / "w.bin").write_bytes(np.float32(5).tobytes())
     monkeypatch.chdir(tmp_path)
     for given in (bad.content, *([bad.proto] if bad.proto is not None else [])):
         with pytest.raises(ModelError) as refused:
-            door(given)
+            interface(given)
         assert str(refused.value) == bad.said
 
 
-@each_door
-def test_external_data_without_a_length(door: Callable[[Any], Any], tmp_path: Path) -> None:
+@each_interface
+def test_external_data_without_a_length(interface: Callable[[Any], Any], tmp_path: Path) -> None:
     """It is as long as its tensor, whatever the file has behind it."""
     (tmp_path / "model.onnx").write_bytes(with_data("w.bin", offset="4"))
     (tmp_path / "w.bin").write_bytes(np.float32([0, 5, 0]).tobytes())
-    made = door(tmp_path / "model.onnx")
+    made = interface(tmp_path / "model.onnx")
     if isinstance(made, onnx.ModelProto):
         made = onnx_maxpool.load(made)
     feeds = {"X": np.ones((1, 1, 2, 2), np.float32), "rois": np.zeros((1, 5), np.float32)}
     np.testing.assert_array_equal(made.run(None, feeds)[0], np.full((1, 1, 2, 2), 6, np.float32))
 
 
-@each_door
-def test_links_of_a_download_cache(door: Callable[[Any], object], tmp_path: Path) -> None:
+@each_interface
+def test_links_of_a_download_cache(interface: Callable[[Any], object], tmp_path: Path) -> None:
     """A model and its data that are links into one folder: the way of the Hugging Face hub."""
     contents, names = tmp_path / "contents", tmp_path / "names"
     for folder in (contents, names):
@@ -106,7 +106,7 @@ def test_links_of_a_download_cache(door: Callable[[Any], object], tmp_path: Path
     (names / "model.onnx").symlink_to(contents / "1a")
     (names / "model.data").symlink_to(contents / "2b")
     read_model(names / "model.onnx", "check")
-    door(names / "model.onnx")
+    interface(names / "model.onnx")
 
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -121,11 +121,11 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.chdir(tmp_path)
     model = MODELS["max_roi_pool_22_float"]
     (path,) = model.write(tmp_path)
-    for door in DOORS.values():
-        door(path)
+    for interface in INTERFACES.values():
+        interface(path)
         for url in ("http://127.0.0.1/model.onnx", "https://example.org/model.onnx", f"file://{path}"):
             with pytest.raises(FileNotFoundError):
-                door(url)
+                interface(url)
     assert onnx_maxpool.load(path).run(None, model.inputs())
 
 
@@ -162,7 +162,7 @@ def damaged() -> list[bytes]:
 def test_damaged_models() -> None:
     """They load, or are refused by an exception of the kinds that are promised."""
     promised = (ModelError, OperatorError, *ORT_ERRORS)
-    doors = (
+    interfaces = (
         lambda content: onnx_maxpool.load(content, quiet()),
         lambda content: onnx_maxpool.load(content, quiet(), implementation="python"),
         onnx_maxpool.to_portable,
@@ -170,9 +170,9 @@ def test_damaged_models() -> None:
     )
     loaded, refused = 0, set()
     for content in damaged():
-        for door in doors:
+        for interface in interfaces:
             try:
-                door(content)
+                interface(content)
                 loaded += 1
             except promised as error:
                 refused.add(type(error))

@@ -15,8 +15,9 @@ struct RoiWindow {
   int32_t start, end;
 };
 
-// The setting of how an ROI is cut into bins (M7); by_operator is each operator's own default.
-enum class BinEdges { by_operator, onnx, exact, in_double };
+// How an ROI is cut into bins (M7), by the names of facts.py. As a setting, unset is each operator's own default; an
+// operator without bins has none other.
+enum class BinEdges { unset, onnx_, exact_, double_ };
 
 // How bins are computed, once it is known for which operator and element type.
 enum class EdgeArithmetic { exact, in_float, in_double };

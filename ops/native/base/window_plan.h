@@ -1,4 +1,5 @@
-// Which input cells each output cell covers: half-open ranges in exact integer arithmetic (G1).
+// Which input cells each output cell covers: half-open ranges in exact integer arithmetic (G1). Rounded ROI edges lie
+// within ±kSaturation (M11), and a count of windows is at most kLargestSide, so that no sum or product leaves 64 bits.
 #pragma once
 
 #include <algorithm>
@@ -6,13 +7,9 @@
 #include <cstdint>
 
 #include "base/window.h"
+#include "facts.h"
 
 namespace onnx_maxpool {
-
-// Rounded ROI edges lie within ±2^40 (M11), and a count of windows is below 2^31, so that no sum or product of this
-// file leaves 64 bits.
-constexpr int64_t kSaturation = int64_t{1} << 40;
-constexpr int64_t kLargestCount = (int64_t{1} << 31) - 1;
 
 inline Window clip(Window window, int64_t size) {
   return {std::clamp<int64_t>(window.start, 0, size), std::clamp<int64_t>(window.end, 0, size)};
@@ -51,8 +48,8 @@ void rounded_windows(int64_t extent, int64_t count, Emit&& emit) {
 }
 
 inline EdgeArithmetic edge_arithmetic(BinEdges edges, bool is_double) {
-  if (edges == BinEdges::exact) return EdgeArithmetic::exact;
-  return edges == BinEdges::in_double || is_double ? EdgeArithmetic::in_double : EdgeArithmetic::in_float;
+  if (edges == BinEdges::exact_) return EdgeArithmetic::exact;
+  return edges == BinEdges::double_ || is_double ? EdgeArithmetic::in_double : EdgeArithmetic::in_float;
 }
 
 // An ROI coordinate in cells of the feature map (M5, M11); it is not NaN. Halves are rounded away from zero, as by

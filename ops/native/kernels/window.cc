@@ -49,12 +49,7 @@ class WindowPool {
 
  private:
   WindowPool(const PoolJob& job, int64_t begin, int64_t end, void* scratch)
-      : job_(job),
-        line_cells_(line_cells(job)),
-        lines_(static_cast<Lane*>(scratch)),
-        reader_(job),
-        filler_(job),
-        writer_(job, begin, end) {}
+      : job_(job), line_cells_(line_cells(job)), lines_(static_cast<Lane*>(scratch)), writer_(job, begin, end) {}
 
   // A line of the output is a row of windows.
   static int64_t lines_per_plane(const PoolJob& job) { return job.depth.count * job.rows.count; }
@@ -110,77 +105,84 @@ class WindowPool {
   static int64_t line_elements(const PoolJob& job) { return line_cells(job) * RowLine::kArrays; }
 
   void run(int64_t begin, int64_t end) {
+    if (is_one_piece(job_)) {
+      pool_lines(begin, end, {0, job_.columns.count, job_.columns.windows});
+    } else {
+      for (int64_t line = begin; line < end; ++line) pool_line_in_pieces(line);
+    }
+  }
+
+  // Windows of a row: those from `first` on, with their list where they do not slide.
+  struct Piece {
+    int64_t first, count;
+    const Window* windows;
+  };
+
+  ONNX_MAXPOOL_NOINLINE void pool_line_in_pieces(int64_t line) {
+    const int64_t all = job_.columns.count, most = windows_per_piece(job_);
+    for (int64_t first = 0; first < all; first += most) {
+      const int64_t count = all - first < most ? all - first : most;
+      if (!sliding) list_windows(job_.columns, first, count, listed_);
+      pool_lines(line, line + 1, {first, count, listed_});
+    }
+  }
+
+  // The lines from `begin` to `end`, or the same piece of each. What loops need is in variables of its own, as the
+  // compiler takes any store for one to a member.
+  ONNX_MAXPOOL_NOINLINE void pool_lines(int64_t begin, int64_t end, Piece piece) {
     const bool direct = needs_no_line(job_);
-    const int64_t at_once = lines_at_once(job_), per_piece = windows_per_piece(job_), all = job_.columns.count;
-    plane_ = static_cast<const Element*>(job_.x) + begin / lines_per_plane(job_) * plane_cells(job_);
-    z_ = begin % lines_per_plane(job_) / job_.rows.count;
-    y_ = begin % job_.rows.count;
+    const int64_t at_once = lines_at_once(job_), rows = job_.rows.count, cells_per_plane = plane_cells(job_);
+    const Window columns = columns_of(piece);
+    const Window* windows = piece.windows;
+    if (!sliding && !direct && windows == listed_) shift(listed_, piece.count, columns.start);
+    const Element* plane = static_cast<const Element*>(job_.x) + begin / lines_per_plane(job_) * cells_per_plane;
+    int64_t z = begin % lines_per_plane(job_) / rows, y = begin % rows;
+    const LineFiller<Element, Lane, indexed> filler(job_);
+    const PoolAxis depth_axis = job_.depth, row_axis = job_.rows;
+    const int64_t step = job_.columns.step, length = job_.columns.length;
+    WindowWriter<Element, Lane, indexed> writer = writer_;
+    const auto write = [&](const auto& cells, int64_t wanted) { writer.write(cells, wanted); };
+    [[maybe_unused]] Gather<Lane, indexed> gather;
     for (int64_t line = begin; line < end;) {
       const int64_t lines = end - line < at_once ? end - line : at_once;
-      for (int64_t first = 0; first < all; first += per_piece) {
-        const int64_t count = all - first < per_piece ? all - first : per_piece;
-        const Window* const windows = windows_of(first, count);
-        const Window columns = columns_of(windows, first, count);
-        for (int64_t i = 0; i < lines; ++i) {
-          if (direct) {
-            if constexpr (!sliding) gather_from_row(windows, count);
-          } else {
-            fill(line_number(i), columns);
-          }
-          if (first + count == all) next_line();
+      for (int64_t i = 0; i < lines; ++i) {
+        if (direct) {
+          if constexpr (!sliding) gather_from_row(plane, z, y, windows, piece.count, gather, write);
+        } else {
+          filler.template fill<sliding>(line_number(i), plane, window_at(depth_axis, z), window_at(row_axis, y),
+                                        columns);
         }
-        if (windows == listed_ && !direct) shift(listed_, count, columns.start);
-        for (int64_t i = 0; i < lines && !direct; ++i) pool(line_number(i), windows, count);
+        if (++y < rows) continue;
+        y = 0;
+        if (++z < depth_axis.count) continue;
+        z = 0;
+        plane += cells_per_plane;
+      }
+      for (int64_t i = 0; i < lines && !direct; ++i) {
+        if constexpr (sliding) {
+          slide(line_number(i), piece.count, step, length, write);
+        } else {
+          for (int64_t j = 0; j < piece.count; ++j) gather.add(fold(line_number(i), windows[j]), write);
+        }
       }
       line += lines;
     }
-    if constexpr (!sliding) gather_.finish([&](const auto& cells, int64_t wanted) { writer_.write(cells, wanted); });
+    if constexpr (!sliding) gather.finish(write);
+    writer_ = writer;
   }
 
-  ONNX_MAXPOOL_INLINE void next_line() {
-    if (++y_ < job_.rows.count) return;
-    y_ = 0;
-    if (++z_ < job_.depth.count) return;
-    z_ = 0;
-    plane_ += plane_cells(job_);
-  }
-
-  // The line of the row of windows that is next, of these columns.
-  ONNX_MAXPOOL_INLINE void fill(RowLine line, Window columns) const {
-    filler_.template fill<sliding>(line, plane_, window_at(job_.depth, z_), window_at(job_.rows, y_), columns);
-  }
-
-  // The next `count` windows of a line, of which those that do not slide are cells of it.
-  ONNX_MAXPOOL_INLINE void pool(RowLine line, const Window* windows, int64_t count) {
-    const auto write = [&](const auto& cells, int64_t wanted) { writer_.write(cells, wanted); };
-    if constexpr (sliding) {
-      slide(line, count, job_.columns.step, job_.columns.length, write);
-    } else {
-      for (int64_t i = 0; i < count; ++i) gather_.add(fold(line, windows[i]), write);
-    }
-  }
-
-  ONNX_MAXPOOL_INLINE void gather_from_row(const Window* windows, int64_t count) {
-    const int64_t z = window_at(job_.depth, z_).start, y = window_at(job_.rows, y_).start;
-    const int64_t offset = (z * job_.rows.size + y) * job_.columns.size;
-    const Element* const row = plane_ + offset;
-    const CellReader<Element, Lane, indexed> reader = reader_;
-    for (int64_t i = 0; i < count; ++i) {
-      gather_.add(fold(reader, row, offset, windows[i]),
-                  [&](const auto& cells, int64_t wanted) { writer_.write(cells, wanted); });
-    }
+  template <class Write>
+  ONNX_MAXPOOL_INLINE void gather_from_row(const Element* plane, int64_t z, int64_t y, const Window* windows,
+                                           int64_t count, Gather<Lane, indexed>& gather, Write write) const {
+    const int64_t row = window_at(job_.depth, z).start * job_.rows.size + window_at(job_.rows, y).start;
+    const int64_t offset = row * job_.columns.size;
+    const CellReader<Element, Lane, indexed> reader(job_);
+    for (int64_t i = 0; i < count; ++i) gather.add(fold(reader, plane + offset, offset, windows[i]), write);
   }
 
   RowLine line_number(int64_t i) const {
     Lane* const keys = lines_ + i * RowLine::kArrays * line_cells_;
     return {keys, keys + (RowLine::kArrays - 1) * line_cells_};
-  }
-
-  // Of a line, `count` windows from the first on; sliding ones need no list.
-  const Window* windows_of(int64_t first, int64_t count) {
-    if (sliding || job_.columns.windows) return job_.columns.windows;
-    list_windows(job_.columns, first, count, listed_);
-    return listed_;
   }
 
   // From columns to cells of the line that begins with this one.
@@ -189,25 +191,20 @@ class WindowPool {
   }
 
   // The columns of a line for these windows: of sliding ones with their padding.
-  Window columns_of(const Window* windows, int64_t first, int64_t count) const {
+  Window columns_of(const Piece& piece) const {
     const PoolAxis& axis = job_.columns;
     if (sliding) {
-      const int64_t start = axis.first + first * axis.step;
-      return {start, start + axis.step * (count - 1) + axis.length};
+      const int64_t start = axis.first + piece.first * axis.step;
+      return {start, start + axis.step * (piece.count - 1) + axis.length};
     }
-    if (job_.columns.windows) return {0, axis.size};
-    return {windows[0].start, windows[count - 1].end};
+    if (axis.windows) return {0, axis.size};
+    return {piece.windows[0].start, piece.windows[piece.count - 1].end};
   }
 
   const PoolJob& job_;
   const int64_t line_cells_;
   Lane* const lines_;
-  const CellReader<Element, Lane, indexed> reader_;
-  const LineFiller<Element, Lane, indexed> filler_;
   WindowWriter<Element, Lane, indexed> writer_;
-  Gather<Lane, indexed> gather_;
-  const Element* plane_ = nullptr;            // of the next line
-  int64_t z_ = 0, y_ = 0;                     // its windows
   Window listed_[sliding ? 1 : kMostListed];  // of a piece, where the job has no list
 };
 

@@ -27,14 +27,14 @@ class Gather {
 
   // The same for the windows that still wait.
   template <class Write>
-  void finish(Write write) {
+  ONNX_MAXPOOL_INLINE void finish(Write write) {
     if (count_ > 0) combine(write);
   }
 
  private:
   // Halves the number of vectors while doubling the number of windows in each, to the windows' order at the end.
   template <class Write>
-  void combine(Write write) {
+  ONNX_MAXPOOL_INLINE void combine(Write write) {
     for (int i = count_; i < kLanes; ++i) waiting_[i] = padding<Lane, indexed>();
 #pragma GCC unroll 6
     for (int half = kLanes / 2; half > 0; half /= 2) {

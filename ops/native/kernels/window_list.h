@@ -1,4 +1,4 @@
-// The windows of an axis that has no list of them.
+// The windows of an axis, whether it has a list of them or not.
 #pragma once
 
 #include "kernels/simd/vector.h"
@@ -12,14 +12,17 @@ inline Window clipped_window(const PoolAxis& axis, int64_t start, int64_t grains
   return {(start < 0 ? 0 : start) * axis.grain, (end < grains ? end : grains) * axis.grain};
 }
 
-ONNX_MAXPOOL_INLINE Window window_at(const PoolAxis& axis, int64_t i) {
-  if (axis.windows) return axis.windows[i];
+ONNX_MAXPOOL_NOINLINE inline Window unlisted_window(const PoolAxis& axis, int64_t i) {
   const int64_t n = axis.size / axis.grain;
   if (!axis.even) return clipped_window(axis, axis.first + i * axis.step, n);
   // i*n / count without a product that leaves 64 bits, as counts are below 2^31.
   const int64_t whole = n / axis.count, part = n % axis.count, next = (i + 1) * part;
   return {(i * whole + i * part / axis.count) * axis.grain,
           ((i + 1) * whole + (next + axis.count - 1) / axis.count) * axis.grain};
+}
+
+ONNX_MAXPOOL_INLINE Window window_at(const PoolAxis& axis, int64_t i) {
+  return axis.windows ? axis.windows[i] : unlisted_window(axis, i);
 }
 
 // `count` windows from the `first`-th on, to `to`. Even ones by additions: the quotients of i*n / count are followed by

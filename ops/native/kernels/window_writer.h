@@ -14,7 +14,7 @@ class WindowWriter {
  public:
   // For the lines of windows from `begin` to `end`.
   WindowWriter(const PoolJob& job, int64_t begin, int64_t end)
-      : job_(job),
+      : job_(&job),
         order_(job.order),
         output_(begin * job.columns.count),
         end_(end * job.columns.count),
@@ -30,14 +30,14 @@ class WindowWriter {
     if (count > kLanes) count = kLanes;
     const Bits values = order_.from_key(truncate_to<Element, Lane, kLanes>(best.key));
     const bool whole = output_ + kLanes <= end_;
-    Element* to = static_cast<Element*>(job_.y) + output_;
+    Element* to = static_cast<Element*>(job_->y) + output_;
     if (whole) {
       store(to, values);
     } else {
       __builtin_memcpy(to, &values, static_cast<size_t>(count) * sizeof(Element));
     }
     if constexpr (indexed) {
-      if (job_.indices_are_64_bits) {
+      if (job_->indices_are_64_bits) {
         write_indices<uint64_t>(best.position, count, whole);
       } else {
         write_indices<uint32_t>(best.position, count, whole);
@@ -51,10 +51,10 @@ class WindowWriter {
   void write_indices(const Vector<Lane, kVectorBytes>& position, int64_t count, bool whole) {
     Lane positions[kLanes];
     store(positions, position);
-    Index* to = static_cast<Index*>(job_.indices) + output_;
+    Index* to = static_cast<Index*>(job_->indices) + output_;
     Index rest[kLanes];
     Index* out = whole ? to : rest;
-    if (job_.index_step == 0 || output_ + count <= plane_end_) {
+    if (job_->index_step == 0 || output_ + count <= plane_end_) {
       const Index first = static_cast<Index>(first_index_);
       for (int i = 0; i < kLanes; ++i) out[i] = first + static_cast<Index>(positions[i]);
     } else {
@@ -64,18 +64,18 @@ class WindowWriter {
       }
     }
     if (!whole) __builtin_memcpy(to, rest, static_cast<size_t>(count) * sizeof(Index));
-    if (job_.index_step && output_ + count == plane_end_) next_plane();
+    if (job_->index_step && output_ + count == plane_end_) next_plane();
   }
 
   void next_plane() {
-    first_index_ += job_.index_step;
+    first_index_ += job_->index_step;
     plane_end_ += per_plane_;
   }
 
-  const PoolJob& job_;
-  const typename OrderFor<Element, indexed>::type order_;
+  const PoolJob* job_;
+  typename OrderFor<Element, indexed>::type order_;
   int64_t output_;  // the next one's number
-  const int64_t end_, per_plane_;
+  int64_t end_, per_plane_;
   int64_t plane_end_, first_index_;  // of the plane that the next output belongs to
 };
 

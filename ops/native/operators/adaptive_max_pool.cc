@@ -1,5 +1,6 @@
 // OpenVINO's AdaptiveMaxPool, since version 8: rules A1 to A5. The words of errors are adaptive_max_pool.py's.
 #include "base/window_plan.h"
+#include "facts.h"
 #include "operators/window_op.h"
 
 namespace onnx_maxpool {
@@ -52,11 +53,11 @@ class AdaptiveMaxPool : public Kernel {
     for (size_t i = 0; i < axes; ++i) {
       sizes.push_back(size_type_ == ElementType::int32_ ? static_cast<const int32_t*>(size.data)[i]
                                                         : static_cast<const int64_t*>(size.data)[i]);
-      good = good && sizes[i] >= 1 && sizes[i] <= kLargestCount;
+      good = good && sizes[i] >= 1 && sizes[i] <= kLargestSide;
     }
     if (!good) {
       refuse("output_size is " + text(sizes) + ", expected " + std::to_string(axes) + " integers from 1 to " +
-             std::to_string(kLargestCount));
+             std::to_string(kLargestSide));
     }
     return sizes;
   }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/window_plan.h"
+#include "facts.h"
 #include "operators/window_op.h"
 
 namespace onnx_maxpool {
@@ -74,10 +75,10 @@ class MaxPooling1 : public Kernel {
 
  private:
   static void check_counts(const char* name, const Shape& values, const std::string& count, bool as_many) {
-    const auto bad = [](int64_t value) { return value < 1 || value > kLargestCount; };
+    const auto bad = [](int64_t value) { return value < 1 || value > kLargestSide; };
     if (as_many && std::none_of(values.begin(), values.end(), bad)) return;
     refuse(std::string(name) + " is " + text(values) + ", expected " + count + " integers from 1 to " +
-           std::to_string(kLargestCount));
+           std::to_string(kLargestSide));
   }
 
   void check_padding(const char* name, const Shape& values) const {
@@ -110,7 +111,7 @@ void infer(const Variant& variant, const Inference& node) {
   std::vector<Dim> dims = node.input(0, axes + 2);
   for (size_t i = 0; i < axes; ++i) {
     Dim& dim = dims[2 + i];
-    const bool good = listed && std::max(window[i], strides[i]) <= kLargestCount && strides[i] >= 1 && start[i] >= 0 &&
+    const bool good = listed && std::max(window[i], strides[i]) <= kLargestSide && strides[i] >= 1 && start[i] >= 0 &&
                       end[i] >= 0 && std::max(start[i], end[i]) < window[i];
     if (good && strides[i] == 1 && start[i] + end[i] + 1 == window[i]) continue;  // as in X, a symbol too
     const bool known = good && dim.size >= std::max<int64_t>(1, window[i] - start[i] - end[i]);

@@ -4,13 +4,13 @@
 namespace onnx_maxpool {
 namespace {
 
-constexpr RoiOp kOp = {"MaxRoiPool", "pooled_shape", 2, BinEdges::onnx};
+constexpr RoiOp kOp = {"MaxRoiPool", 2};
 
 std::unique_ptr<Kernel> create(const Variant& variant, const Attributes& attributes) {
   return make_roi_pool(kOp, variant, attributes);
 }
 
-void infer(const Variant&, const Inference& node) { infer_roi_pool(kOp, node); }
+void infer(const Variant& variant, const Inference& node) { infer_roi_pool(kOp, variant, node); }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include "base/machine.h"
 #include "base/window_plan.h"
+#include "facts.h"
 #include "kernels/targets.h"
 #include "plans/roi_cost.h"
 #include "plans/roi_plan.h"
@@ -55,14 +56,13 @@ class RoiNode : public Kernel {
   RoiNode(const RoiOp& op, const Variant& variant, const Attributes& attributes)
       : op_(op),
         type_(variant.types[0]),
-        edges_(edge_arithmetic(variant.bin_edges == BinEdges::by_operator ? op.edges : variant.bin_edges,
-                               type_ == ElementType::double_)),
-        pooled_(attributes.required(op.size)),
+        edges_(edge_arithmetic(variant.bin_edges, type_ == ElementType::double_)),
+        pooled_(attributes.required(variant.size_attribute)),
         scale_(attributes.get("spatial_scale", 1.0f)) {
-    const auto bad = [](int64_t side) { return side < 1 || side > kLargestCount; };
+    const auto bad = [](int64_t side) { return side < 1 || side > kLargestSide; };
     if (pooled_.size() != 2 || bad(pooled_[0]) || bad(pooled_[1])) {
-      refuse(std::string(op.size) + " is " + text(pooled_) + ", expected two integers from 1 to " +
-             std::to_string(kLargestCount));
+      refuse(std::string(variant.size_attribute) + " is " + text(pooled_) + ", expected two integers from 1 to " +
+             std::to_string(kLargestSide));
     }
     if (!std::isfinite(scale_) || scale_ <= 0) {
       refuse("spatial_scale is " + text(scale_) + ", expected a finite number greater than 0");
@@ -72,9 +72,9 @@ class RoiNode : public Kernel {
   void compute(const Run& run) const override {
     const Tensor x = run.input(0), rois = run.input(1);
     if (x.shape.size() != 4) refuse("X has shape " + text(x.shape) + ", expected 4 dimensions (N, C, H, W)");
-    if (std::max(x.shape[2], x.shape[3]) > kLargestCount) {
+    if (std::max(x.shape[2], x.shape[3]) > kLargestSide) {
       refuse("X has shape " + text(x.shape) + ", expected a height and a width of at most " +
-             std::to_string(kLargestCount));
+             std::to_string(kLargestSide));
     }
     Shape expected(op_.rois_rank, 1);
     if (rois.shape.size() == op_.rois_rank) expected[op_.rois_rank - 2] = rois.shape[op_.rois_rank - 2];
@@ -185,8 +185,8 @@ std::unique_ptr<Kernel> make_roi_pool(const RoiOp& op, const Variant& variant, c
   return std::make_unique<RoiNode>(op, variant, attributes);
 }
 
-void infer_roi_pool(const RoiOp& op, const Inference& node) {
-  const std::vector<int64_t> pooled = node.ints(op.size, {});
+void infer_roi_pool(const RoiOp& op, const Variant& variant, const Inference& node) {
+  const std::vector<int64_t> pooled = node.ints(variant.size_attribute, {});
   const bool known = pooled.size() == 2 && pooled[0] > 0 && pooled[1] > 0;
   node.set_output(
       0, node.input_type(0),

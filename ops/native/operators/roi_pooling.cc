@@ -4,13 +4,13 @@
 namespace onnx_maxpool {
 namespace {
 
-constexpr RoiOp kOp = {"RoiPooling", "pooled_size", 4, BinEdges::exact};
+constexpr RoiOp kOp = {"RoiPooling", 4};
 
 std::unique_ptr<Kernel> create(const Variant& variant, const Attributes& attributes) {
   return make_roi_pool(kOp, variant, attributes);
 }
 
-void infer(const Variant&, const Inference& node) { infer_roi_pool(kOp, node); }
+void infer(const Variant& variant, const Inference& node) { infer_roi_pool(kOp, variant, node); }
 
 }  // namespace
 

@@ -27,7 +27,8 @@ struct Variant {
   std::vector<ElementType> types;        // of the type variables, in the registry's order
   std::vector<ElementType> index_types;  // that an index output may have, the default first; none without one
   ElementType index_type;                // this variant's
-  BinEdges bin_edges;
+  BinEdges bin_edges;                    // the setting's, or the operator's own default; unset without bins
+  const char* size_attribute;            // of the output's height and width; null where there is none
   // Whether shape inference may set an optional output's type: in ONNX Runtime before 1.28 that ends the process
   // where a node leaves the output out, and inference cannot tell. There are then no variants but the default's.
   bool infers_optional_outputs;

@@ -61,7 +61,7 @@ def concatenate(boxes: Sequence[Array]) -> Array:
     bad = {i: f"boxes are {described(row)}, {EXPECTED_BOXES}" for i, row in enumerate(boxes) if not are_boxes(row)}
     dtype = boxes[0].dtype
     bad |= {
-        i: f"boxes are {described(row)}, expected {type_of(dtype)}, as those of row 0 are"
+        i: f"boxes are {described(row)}, expected {element_type(dtype)}, as those of row 0 are"
         for i, row in enumerate(boxes)
         if row.dtype != dtype and i not in bad
     }
@@ -69,7 +69,7 @@ def concatenate(boxes: Sequence[Array]) -> Array:
         raise RowError(bad)
     if len(boxes) > most_images(dtype):
         raise InputError(
-            f"collate: {len(boxes)} images, expected at most {most_images(dtype)} with {type_of(dtype)} boxes"
+            f"collate: {len(boxes)} images, expected at most {most_images(dtype)} with {element_type(dtype)} boxes"
         )
     counts = [len(row) for row in boxes]
     rois = np.empty((sum(counts), 5), dtype)
@@ -90,11 +90,6 @@ def most_images(dtype: np.dtype[Any]) -> int:
     return int(2 ** (int(finfo(dtype).nmant) + 1)) + 1
 
 
-def type_of(dtype: np.dtype[Any]) -> str:
-    """The ONNX name of a dtype."""
-    return element_type(np.empty(0, dtype))
-
-
 def described(array: Array) -> str:
     """`float [3,38,50]`."""
-    return f"{type_of(array.dtype)} {shape(array.shape)}"
+    return f"{element_type(array.dtype)} {shape(array.shape)}"

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import helper
 
-from onnx_maxpool.adapters.collation import EXPECTED_BOXES, are_boxes, most_images, stack, type_of
+from onnx_maxpool.adapters.collation import EXPECTED_BOXES, are_boxes, most_images, stack
 from onnx_maxpool.errors import InputError, listing, shape
 from onnx_maxpool.graph.batching import Batching, BatchInput
-from onnx_maxpool.types import Array, Dims, tensor_type
+from onnx_maxpool.types import Array, Dims, dtype_of, element_type
 
 Failures = dict[int, str]
 """What is wrong with rows, by their place in the batch."""
@@ -38,11 +37,6 @@ class Column:
         return [self.parts[row] for row in rows]
 
 
-def dtype_of(each: BatchInput) -> np.dtype[Any]:
-    """The dtype of an input."""
-    return helper.tensor_dtype_to_np_dtype(tensor_type(each.type))
-
-
 def row_count(batch: Mapping[str, Any], batching: Batching) -> int:
     """How many rows a batch has. Raises InputError for columns that are missing or too many, or of several lengths."""
     if not isinstance(batch, Mapping):
@@ -66,10 +60,10 @@ def column(each: BatchInput, values: Any, failures: Failures) -> Column:
 
     Raises InputError for an array of another type.
     """
-    dtype = dtype_of(each)
+    dtype = dtype_of(each.type)
     if isinstance(values, np.ndarray) and values.dtype != object:
         if values.dtype != dtype:
-            raise InputError(f"column '{each.name}' is {type_of(values.dtype)}, expected {each.type}")
+            raise InputError(f"column '{each.name}' is {element_type(values.dtype)}, expected {each.type}")
         parts, whole = list(values), values
         problem = _problem(each, values[0]) if len(values) else None  # all rows have one shape
         failures.update(dict.fromkeys(range(len(values) if problem else 0), problem or ""))
@@ -123,7 +117,7 @@ def groups(batching: Batching, columns: Mapping[str, Column], rows: Sequence[int
             if each.kind == "shared":
                 key.append(part.tobytes())
         found.setdefault(tuple(key), []).append(row)
-    most = most_images(dtype_of(batching.rois)) if batching.rois else max(len(rows), 1)
+    most = most_images(dtype_of(batching.rois.type)) if batching.rois else max(len(rows), 1)
     return [group[i : i + most] for group in found.values() for i in range(0, len(group), most)]
 
 
@@ -147,7 +141,7 @@ def as_row(value: Any, dtype: np.dtype[Any]) -> Array:
     if isinstance(value, list | tuple | bool | int | float) and _becomes(array, dtype):
         return array.astype(dtype)
     if array.dtype != dtype:
-        raise ValueError(f"is {type_of(array.dtype)}, expected {type_of(dtype)}")
+        raise ValueError(f"is {element_type(array.dtype)}, expected {element_type(dtype)}")
     return array
 
 

@@ -9,17 +9,9 @@ from pathlib import Path
 
 import onnxruntime as ort
 
+from onnx_maxpool.facts import BIN_EDGES, BIN_EDGES_ENTRY, DEFAULT_EDGES, REGISTERED_ENTRY
 from onnx_maxpool.types import BinEdges
-from onnx_maxpool.windows import BIN_EDGES, check_bin_edges
-
-BIN_EDGES_ENTRY = "onnx_maxpool.bin_edges"
-"""The session config entry that the library reads when it is registered; for C, C++, C# and Java too."""
-
-REGISTERED_ENTRY = "onnx_maxpool.registered"
-"""The session config entry in which the library notes that it is registered, and with which bin edges."""
-
-DEFAULT_EDGES = "default"
-"""What that entry has where no bin edges are set."""
+from onnx_maxpool.windows import check_bin_edges
 
 PACKAGE = Path(__file__).parent.parent
 LIBRARY_NAMES = {"win32": "onnx_maxpool.dll", "darwin": "libonnx_maxpool.dylib"}

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime as ort
-from onnx import TensorProto, helper
+from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 from onnx_maxpool.adapters.arrays import run_quickly
 from onnx_maxpool.adapters.onnxruntime import CPU, check_index_types, with_threads
 from onnx_maxpool.adapters.registration import register
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.graph.building import finished
+from onnx_maxpool.graph.building import Declared, one_node
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions
@@ -79,7 +79,7 @@ def _make(setting: Setting) -> Entry:
     """Raises OperatorError for types and attributes that the operator refuses."""
     version = NEWEST[setting.name]
     definition = operator(setting.name)
-    types = [element_type(np.empty(0, dtype)) for dtype in setting.dtypes]
+    types = [element_type(dtype) for dtype in setting.dtypes]
     definition.check_types(version, dict(zip(definition.inputs, types, strict=True)))
     attributes = dict(setting.attributes)
     with np.errstate(over="ignore"):  # a spatial_scale beyond float32 is infinite, and refused as such
@@ -88,12 +88,8 @@ def _make(setting: Setting) -> Entry:
     outputs = definition.outputs if setting.with_index else definition.outputs[:1]
     node = helper.make_node(version.name, list(definition.inputs), list(outputs), domain=version.domain, **attributes)
     # No shapes and no types of outputs: the operator itself refuses what does not fit, in its own words.
-    given = [
-        helper.make_tensor_value_info(name, TensorProto.DataType.Value(kind.upper()), None)
-        for name, kind in zip(definition.inputs, types, strict=True)
-    ]
-    graph = helper.make_graph([node], version.name, given, [helper.make_empty_tensor_value_info(y) for y in outputs])
-    model = finished(graph, {version.domain: version.since_version})
+    given = {name: Declared(kind) for name, kind in zip(definition.inputs, types, strict=True)}
+    model = one_node(node, given, {version.domain: version.since_version}, name=version.name)
 
     check_index_types(operator_nodes(model))
 

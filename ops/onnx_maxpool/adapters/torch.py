@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from onnx import TensorProto, defs, helper
+import numpy as np
+from onnx import FunctionProto, TensorProto, TypeProto, defs, helper
 
-from onnx_maxpool.adapters.portable.library import DOMAIN, whole_function
+from onnx_maxpool.adapters.portable.library import DOMAIN, PUBLIC_DOMAIN, whole_function
+from onnx_maxpool.adapters.portable.static.translation import translate
 from onnx_maxpool.errors import OperatorError, listing, shape
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, resolve
 from onnx_maxpool.operators.schemas import register_schemas
-from onnx_maxpool.types import BinEdges, type_name
+from onnx_maxpool.types import Array, BinEdges, type_name
 from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
@@ -25,7 +28,7 @@ Emit = Callable[..., Any]
 
 
 def translation_table(
-    target: Target = "custom", *, bin_edges: BinEdges | None = None
+    target: Target = "custom", *, bin_edges: BinEdges | None = None, control_flow: bool = True
 ) -> dict[Callable[..., Any], Translation]:
     """Translations for `torch.onnx.export(..., dynamo=True, custom_translation_table=translation_table())`.
 
@@ -39,21 +42,26 @@ def translation_table(
     fails where torch took the same number for something else.
 
     The exported model gives what torch gives, but that of several NaNs in a window the first is the maximum's place,
-    not the last (G5). `bin_edges` (M7) is for the target "portable" only: of our operators, the session decides.
+    not the last (G5). `bin_edges` (M7) and `control_flow` are for the target "portable" only, as in `to_portable`: of
+    our operators, the session decides.
 
-    Raises OperatorError for another target, and for `bin_edges` with the target "custom"; ValueError for other
-    `bin_edges`; and ModuleNotFoundError without torch. An export raises torch's own error, with an OperatorError as its
-    first cause, for a size or a scale that is computed from a dynamic axis, and for a model that uses the second output
-    of `roi_pool`, the places of the maxima, which no operator gives.
+    Raises OperatorError for another target, and for `bin_edges` or `control_flow=False` with the target "custom";
+    ValueError for other `bin_edges`; and ModuleNotFoundError without torch. An export raises torch's own error, with an
+    OperatorError as its first cause, for a size or a scale that is computed from a dynamic axis, for a model that uses
+    the second output of `roi_pool`, the places of the maxima, which no operator gives, and without control flow for
+    shapes that are dynamic.
     """
     check_bin_edges(bin_edges)
-    emitters: dict[str, Emit] = {"custom": _emit_custom, "portable": partial(_emit_portable, bin_edges)}
+    portable = _emit_portable if control_flow else _emit_static
+    emitters: dict[str, Emit] = {"custom": _emit_custom, "portable": partial(portable, bin_edges)}
     if target not in emitters:
         raise OperatorError(f'translation_table: target is "{target}", expected {listing(emitters)}')
     if bin_edges is not None and target == "custom":
         raise OperatorError(
             f'translation_table: bin_edges is "{bin_edges}", expected None with target "custom", as the session has it'
         )
+    if not control_flow and target == "custom":
+        raise OperatorError('translation_table: control_flow is False, expected True with target "custom"')
     import torch
 
     register_schemas()
@@ -183,9 +191,6 @@ def _emit_custom(name: str, opset: int, *inputs: Any, **attributes: Any) -> Any:
 
 
 def _emit_portable(bin_edges: BinEdges | None, name: str, opset: int, *inputs: Any, **attributes: Any) -> Any:
-    import onnx_ir
-    from onnxscript import evaluator
-
     version = _version(name, opset)
     schema = defs.get_schema(name, version.since_version, version.domain)
     called, fixed = name, dict[str, Any]()
@@ -194,9 +199,41 @@ def _emit_portable(bin_edges: BinEdges | None, name: str, opset: int, *inputs: A
         fixed["index_type"] = TensorProto.INT64
     element_type = type_name(int(inputs[0].dtype))
     call = helper.make_node(called, [x.name for x in schema.inputs], [y.name for y in schema.outputs], DOMAIN, **fixed)
-    recorder = evaluator.default()
     edges = version.bin_edges and (bin_edges or version.bin_edges)
     function = whole_function(call, list(attributes), f"{called}_{element_type}", element_type, OPSET, edges)
+    return _call(function, schema, inputs, attributes)
+
+
+def _emit_static(bin_edges: BinEdges | None, name: str, opset: int, *inputs: Any, **attributes: Any) -> Any:
+    """A call of a function without control flow, for the inputs' shapes and for these attributes."""
+    version = _version(name, opset)
+    schema = defs.get_schema(name, version.since_version, version.domain)
+    node = helper.make_node(name, [x.name for x in schema.inputs], [y.name for y in schema.outputs], **attributes)
+    types, constants = dict[str, TypeProto.Tensor](), dict[str, Array]()
+    for formal, x in zip(schema.inputs, inputs, strict=True):
+        maker = x.producer()
+        if maker is not None and maker.op_type == "Constant":  # an output size, of which torch's graph says no type
+            sizes = np.array(maker.attributes["value_ints"].value, np.int64)
+            constants[formal.name] = sizes
+            types[formal.name] = helper.make_tensor_type_proto(TensorProto.INT64, sizes.shape).tensor_type
+        else:
+            dims = [dim if isinstance(dim, int) else str(dim) for dim in x.shape]
+            types[formal.name] = helper.make_tensor_type_proto(int(x.dtype), dims).tensor_type
+    edges = version.bin_edges and (bin_edges or version.bin_edges)
+    nodes = translate(node, version, types, constants, edges, name)
+    # One name for one body: the same function may be called again.
+    made = hashlib.sha256(b"".join(node.SerializeToString(deterministic=True) for node in nodes)).hexdigest()[:16]
+    imports = [helper.make_opsetid("", OPSET)]
+    function = helper.make_function(PUBLIC_DOMAIN, f"{name}_{made}", node.input, node.output, nodes, imports)
+    return _call(function, schema, inputs, {})
+
+
+def _call(function: FunctionProto, schema: defs.OpSchema, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    """A call of a function that stands for the operator of a schema."""
+    import onnx_ir
+    from onnxscript import evaluator
+
+    recorder = evaluator.default()
     recorder.functions[function.domain, function.name, ""] = onnx_ir.serde.deserialize_function(function)
     called_schema = defs.OpSchema(
         function.name,

@@ -7,10 +7,9 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from onnx import helper
 
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
-from onnx_maxpool.types import Array, Integers, tensor_type
+from onnx_maxpool.types import Array, Integers, dtype_of
 from onnx_maxpool.windows import even_windows, roi_edges, rounded_windows
 
 SMALLEST_SIDE = 16
@@ -27,13 +26,7 @@ LARGEST_INTEGER = 2**24
 def row_inputs(row: Row) -> dict[str, Array]:
     """The tensors by the name of the operator's input."""
     random = np.random.default_rng(zlib.crc32(str(row.case).encode()))
-    return case_inputs(row.case, dtype(row.type), random)
-
-
-def dtype(name: str) -> np.dtype[Any]:
-    """NumPy's type of an ONNX type's name."""
-    found: np.dtype[Any] = helper.tensor_dtype_to_np_dtype(tensor_type(name))
-    return found
+    return case_inputs(row.case, dtype_of(row.type), random)
 
 
 @singledispatch

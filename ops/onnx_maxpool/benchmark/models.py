@@ -9,8 +9,8 @@ import onnx
 from onnx import helper
 
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
-from onnx_maxpool.graph.building import finished
-from onnx_maxpool.types import Array, tensor_type
+from onnx_maxpool.graph.building import Declared, as_array, one_node
+from onnx_maxpool.types import Array
 
 ONNX_OPSET = 12
 """The newest that stock runtimes pool ROIs in is below 22; 12 brings the integer types of MaxPool."""
@@ -30,14 +30,9 @@ def standard_model(row: Row, inputs: Mapping[str, Array]) -> onnx.ModelProto:
 
 def model(node: onnx.NodeProto, row: Row, inputs: Mapping[str, Array], opsets: Mapping[str, int]) -> onnx.ModelProto:
     """A model of one node, whose inputs are the arrays that it reads and whose outputs have no declared shape."""
-    declared = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(inputs[name].dtype), inputs[name].shape)
-        for name in node.input
-    ]
-    outputs = [helper.make_empty_tensor_value_info(name) for name in node.output]
-    outputs[0].type.CopyFrom(helper.make_tensor_type_proto(tensor_type(row.type), None))
+    values = {**{name: as_array(inputs[name]) for name in node.input}, node.output[0]: Declared(row.type)}
     used = {domain: version for domain, version in opsets.items() if domain in ("", node.domain)}
-    return finished(helper.make_graph([node], "row", declared, outputs), used)
+    return one_node(node, values, used, name="row")
 
 
 @singledispatch

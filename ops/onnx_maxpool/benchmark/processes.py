@@ -10,13 +10,13 @@ a moment to come to rest.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import time
 from typing import Any
 
 from onnx_maxpool.benchmark.worker import serve
+from onnx_maxpool.processes import Child, EndedError
 
 REST = 0.3
 """Seconds that a process gets to come to rest where it cannot be stopped."""
@@ -33,11 +33,7 @@ class Runtime:
         """Start the process; raises RefusalError where the peer's runtime is not installed."""
         self.name = name
         self.threads = threads
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, threads), daemon=True)
-        self._process.start()
-        theirs.close()
+        self._child = Child(serve, threads)
         self._stopped = False
         try:
             self.versions: dict[str, str] = self.ask("start", name)
@@ -48,17 +44,15 @@ class Runtime:
     @property
     def alive(self) -> bool:
         """Whether the process is there to be asked."""
-        return self._process.is_alive()
+        return self._child.alive
 
     def ask(self, method: str, *arguments: object) -> Any:
         """A method of `worker.Worker`, while all other processes are stopped. Raises RefusalError."""
         self._continue()
         try:
-            self._connection.send((method, arguments))
-            done, result = self._connection.recv()
-        except (EOFError, OSError):
-            self._process.join(1)
-            raise RefusalError(f"its process ended with exit code {self._process.exitcode}") from None
+            done, result = self._child.ask((method, arguments))
+        except EndedError as error:
+            raise RefusalError(str(error)) from None
         self._stop()
         if not done:
             raise RefusalError(result)
@@ -67,17 +61,15 @@ class Runtime:
     def _stop(self) -> None:
         if not hasattr(signal, "SIGSTOP"):
             time.sleep(REST)
-        elif self._process.pid is not None:
-            os.kill(self._process.pid, signal.SIGSTOP)
+        else:
+            os.kill(self._child.pid, signal.SIGSTOP)
             self._stopped = True
 
     def _continue(self) -> None:
-        if self._stopped and self._process.pid is not None:
-            os.kill(self._process.pid, signal.SIGCONT)
+        if self._stopped:
+            os.kill(self._child.pid, signal.SIGCONT)
             self._stopped = False
 
     def close(self) -> None:
         """End the process, stopped or not."""
-        self._connection.close()
-        self._process.kill()
-        self._process.join()
+        self._child.end()

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 from functools import singledispatch
 
-from onnx_maxpool.benchmark.inputs import dtype
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
-from onnx_maxpool.types import Array
+from onnx_maxpool.types import Array, dtype_of
 
 ADAPTIVE_INDEX, SLIDING_INDEX = 8, 4
 """Bytes per index, of the types that the operators have by default."""
@@ -22,7 +21,7 @@ def input_bytes(inputs: Mapping[str, Array]) -> int:
 def output_bytes(row: Row) -> int:
     """Of the values and the indices."""
     cells, index = outputs(row.case)
-    return cells * (dtype(row.type).itemsize + index)
+    return cells * (dtype_of(row.type).itemsize + index)
 
 
 @singledispatch

@@ -21,6 +21,7 @@ from onnx_maxpool.benchmark import peers
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.peers import Call, Peer
 from onnx_maxpool.benchmark.rows import Row
+from onnx_maxpool.processes import answer_requests, send_output_to
 
 SHORTEST_SAMPLE = 2e-3
 """Seconds: shorter runs are repeated until a timed sample takes as long."""
@@ -38,7 +39,7 @@ def serve(connection: Connection, threads: int) -> None:
     """Answer `(method, arguments)` with `(True, result)` or `(False, why not)` until the other side hangs up."""
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(threads)
-    silence()
+    send_output_to(os.devnull)  # what matters comes back as an answer
     gc.disable()
     worker = Worker(threads)
     methods: Mapping[str, Callable[..., Any]] = {
@@ -48,19 +49,7 @@ def serve(connection: Connection, threads: int) -> None:
         "sample": worker.sample,
         "drop": worker.drop,
     }
-    try:
-        while True:
-            method, arguments = connection.recv()
-            connection.send(answer(methods[method], arguments))
-    except (EOFError, KeyboardInterrupt):
-        return
-
-
-def silence() -> None:
-    """Send what runtimes print to nowhere: what matters comes back as an answer."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    answer_requests(connection, lambda asked: answer(methods[asked[0]], asked[1]))
 
 
 def answer(method: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:

@@ -211,10 +211,27 @@ def convert(
         list[str] | None, typer.Option(metavar="OPERATOR", help="Replace this operator alone; may be given repeatedly.")
     ] = None,
     bin_edges: Edges = None,
+    control_flow: Annotated[
+        bool, typer.Option("--control-flow/--no-control-flow", help="Whether Loop and If may be written.")
+    ] = True,
+    dims: Annotated[
+        list[str] | None,
+        typer.Option("--dim", metavar="NAME=SIZE", help="The size of a symbolic dimension of the inputs."),
+    ] = None,
+    max_pool_indices: Annotated[
+        bool, typer.Option("--max-pool-indices", help="Replace ai.onnx's MaxPool too where it gives indices.")
+    ] = False,
 ) -> None:
     """Replace our operators by standard ones, so that any runtime has what the model needs."""
     parsed = read_model(model)
-    converted = to_portable(model, only=only, bin_edges=bin_edges)
+    converted = to_portable(
+        model,
+        only=only,
+        bin_edges=bin_edges,
+        control_flow=control_flow,
+        dims=parse_dims(dims or []),
+        max_pool_indices=max_pool_indices,
+    )
     write_model(converted, out, external_data=has_external_data(parsed))
     replaced = len(list(operator_nodes(parsed))) - len(list(operator_nodes(converted)))
     Console(highlight=False).print(

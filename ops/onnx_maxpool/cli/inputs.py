@@ -18,14 +18,14 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_maxpool.errors import InputError, shape
 from onnx_maxpool.graph.inference import infer, outline, tensor_types
 from onnx_maxpool.graph.nodes import operator_nodes
-from onnx_maxpool.types import Array, element_type, type_name
+from onnx_maxpool.operators.registry import newest_version
+from onnx_maxpool.types import Array, dtype_of, element_type, type_name
 
 FLOATS = (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 INTEGERS = (
     *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
     *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
 )
-ROI_OPERATORS = ("MaxRoiPool", "RoiPooling")
 LARGEST_DIM = 2**63 - 1
 LARGEST_INPUT = 2**60
 """Random inputs have fewer cells than this: NumPy draws doubles, and counts their bytes in 63 bits."""
@@ -48,10 +48,10 @@ def model_inputs(
     of a dimension without a name by `INPUT.AXIS`; an array from a file settles the names in its own shape. One `seed`
     gives the same values every time.
 
-    The `rois` of a MaxRoiPool or RoiPooling, if they are an input of the model, are rows that it accepts: a batch
-    number in range and a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9,
-    and those of an AdaptiveMaxPool's `output_size` from 1. Nothing is known of the ROIs of others, nor of those of
-    a model that `to_portable` made. Where `other` is given, a model of the same inputs, its operators accept them too.
+    The ROIs of one of our operators, if they are an input of the model, are rows that it accepts: a batch number in
+    range and a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9, and those
+    that are the output's size from 1. Nothing is known of the ROIs of others, nor of those of a model that
+    `to_portable` made. Where `other` is given, a model of the same inputs, its operators accept them too.
 
     Raises InputError for whatever is missing or does not fit, and OSError for files that cannot be read.
     """
@@ -66,8 +66,7 @@ def model_inputs(
     sizes = {**{name: array.shape for name, array in given.items()}, **shapes}
     inferred = [_inferred(each, sizes) for each in (model, other) if each is not None]
     limits = _roi_limits(inferred, set(shapes))
-    counted = (f.node for each in inferred for f in operator_nodes(each) if f.node.op_type == "AdaptiveMaxPool")
-    counts = {name for node in counted for name in node.input[1:2]}
+    counts = {name for each in inferred for node in _nodes_planned(each, "adaptive") for name in node.input[1:2]}
     random = np.random.default_rng(seed)
     for value in wanted:
         data_type = value.type.tensor_type.elem_type
@@ -84,7 +83,12 @@ def needed_inputs(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
 
 def has_roi_operators(model: onnx.ModelProto) -> bool:
     """Whether ROIs can be drawn for it: one of its operators says where they must lie."""
-    return any(found.node.op_type in ROI_OPERATORS for found in operator_nodes(model))
+    return any(_nodes_planned(model, "roi"))
+
+
+def _nodes_planned(model: onnx.ModelProto, plan: str) -> Iterator[onnx.NodeProto]:
+    """The nodes of our operators whose windows are planned so."""
+    return (found.node for found in operator_nodes(model) if newest_version(found.node.op_type).plan == plan)
 
 
 def parse_dims(arguments: Iterable[str]) -> dict[str, int]:
@@ -169,7 +173,7 @@ def _typed(array: Array, value: onnx.ValueInfoProto, argument: str) -> Array:
     declared = value.type.tensor_type.elem_type
     if declared == TensorProto.BFLOAT16 and array.dtype == np.dtype("V2"):
         return array.view(ml_dtypes.bfloat16)
-    if declared != TensorProto.STRING and array.dtype != helper.tensor_dtype_to_np_dtype(declared):
+    if declared != TensorProto.STRING and array.dtype != dtype_of(type_name(declared)):
         raise InputError(
             f"--input {argument}: input {value.name!r} is {element_type(array)}, expected {type_name(declared)}"
         )
@@ -253,16 +257,16 @@ def _roi_limits(inferred: Iterable[onnx.ModelProto], drawn: set[str]) -> dict[st
 
 def _limits_of_nodes(inferred: onnx.ModelProto, drawn: set[str]) -> Iterator[tuple[str, RoiLimits]]:
     types = dict(tensor_types(inferred.graph))
-    for found in operator_nodes(inferred):
-        if found.node.op_type not in ROI_OPERATORS or len(found.node.input) < 2 or found.node.input[1] not in drawn:
+    for node in _nodes_planned(inferred, "roi"):
+        if len(node.input) < 2 or node.input[1] not in drawn:
             continue
-        x, rois = found.node.input[:2]
+        x, rois = node.input[:2]
         dims = types[x].shape.dim if x in types else []
         if len(dims) != 4 or not all(dims[axis].HasField("dim_value") for axis in (0, 2, 3)):
             raise InputError(
                 f"input {rois!r} holds ROIs on {x!r}, whose shape is not known: give {rois!r} with --input"
             )
-        scale = next((a.f for a in found.node.attribute if a.name == "spatial_scale"), 1.0)
+        scale = next((a.f for a in node.attribute if a.name == "spatial_scale"), 1.0)
         batches, height, width = (dims[axis].dim_value for axis in (0, 2, 3))
         yield rois, RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
 
@@ -276,7 +280,7 @@ def _draw(
     limits: RoiLimits | None,
 ) -> Array:
     """`least` is the smallest integer."""
-    dtype = helper.tensor_dtype_to_np_dtype(data_type)
+    dtype = dtype_of(type_name(data_type))
     if limits is not None and shape[-1:] == (5,):
         return _draw_rois(random, dtype, math.prod(shape[:-1]), limits).reshape(shape)
     if data_type in FLOATS:

@@ -14,6 +14,7 @@ import onnxruntime as ort
 from onnx import helper
 
 from onnx_maxpool.errors import OperatorError, number
+from onnx_maxpool.graph.building import Declared, one_node_graph
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain
 from onnx_maxpool.graph.survey import Survey
@@ -180,18 +181,11 @@ def _ask_stock(
 def _one_node_model(
     opset: int | None, node: onnx.NodeProto, types: Mapping[str, str], ir_version: int
 ) -> onnx.ModelProto:
-    """`node` alone, its inputs of the given types and of any shape."""
-    model = onnx.ModelProto(ir_version=ir_version)
-    if opset:
-        model.opset_import.add(domain=node.domain, version=opset)
-    model.graph.name = node.op_type
-    model.graph.node.append(node)
-    model.graph.node[0].name = node.name or node.op_type
-    for name, element_type in types.items():
-        data_type = onnx.TensorProto.DataType.Value(element_type.upper())
-        model.graph.input.append(helper.make_tensor_value_info(name, data_type, None))
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in node.output if name)
-    return model
+    """Only `node`, its inputs of the given types and of any shape, with the versions of the model that it is in."""
+    graph = one_node_graph(node, {name: Declared(kind) for name, kind in types.items()}, node.op_type)
+    graph.node[0].name = node.name or node.op_type
+    opsets = [helper.make_opsetid(node.domain, opset)] if opset else []
+    return helper.make_model(graph, opset_imports=opsets, ir_version=ir_version)
 
 
 def _stock_refusal(model: onnx.ModelProto) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import onnx
@@ -16,9 +16,9 @@ from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS, Way, ways_of
 from onnx_maxpool.conformance.oracle.maximum import evaluate
 from onnx_maxpool.conformance.oracle.windows import RefusedError
 from onnx_maxpool.difference import first_difference
-from onnx_maxpool.graph.building import finished
+from onnx_maxpool.graph.building import Declared, as_array, one_node
 from onnx_maxpool.operators.registry import OperatorVersion
-from onnx_maxpool.types import Array, Attributes
+from onnx_maxpool.types import Array, Attributes, element_type
 
 Level = Literal["required", "implementation-defined"]
 """`required`: the published texts, or every known implementation alike, settle the answer.
@@ -80,22 +80,21 @@ class Case:
     def model(self) -> onnx.ModelProto:
         """The model: one node, every dimension known, but for the outputs' where the rule refuses."""
         outputs = self.control.expected if self.refuses and self.control is not None else self.expected
-        values = zip(self.outputs, outputs, strict=True)
-        return self._model([_value_info(name, y, None if self.refuses else y.shape) for name, y in values])
+        declared = (Declared(element_type(y), None if self.refuses else y.shape) for y in outputs)
+        return self._model(dict(zip(self.outputs, declared, strict=True)))
 
-    def _model(self, outputs: list[onnx.ValueInfoProto]) -> onnx.ModelProto:
+    def _model(self, outputs: Mapping[str, Declared]) -> onnx.ModelProto:
         domain, since = self.version.domain, self.version.since_version
         attributes = dict(self.attributes)
         node = helper.make_node(self.operator, list(self.inputs), list(self.outputs), domain=domain, **attributes)
-        inputs = [_value_info(name, x, x.shape) for name, x in self.inputs.items()]
-        graph = helper.make_graph([node], self.name, inputs, outputs)
-        return finished(graph, {domain: since if domain else max(since, OLDEST_OPSET_IN_USE)})
+        values = {**{name: as_array(x) for name, x in self.inputs.items()}, **outputs}
+        opsets = {domain: since if domain else max(since, OLDEST_OPSET_IN_USE)}
+        return one_node(node, values, opsets, name=self.name)
 
     @cached_property
     def expected(self) -> Outputs:
         """The rule's outputs, from the reference. Raises OperatorError where the rule refuses."""
-        untyped = [helper.make_tensor_value_info(name, onnx.TensorProto.UNDEFINED, None) for name in self.outputs]
-        results = reference_evaluator(self._model(untyped)).run(None, dict(self.inputs))
+        results = reference_evaluator(self._model({})).run(None, dict(self.inputs))
         return tuple(np.asarray(result) for result in results)
 
     def brute_force(self, way: Way) -> Outputs | None:
@@ -142,7 +141,3 @@ def same(expected: Outputs | None, obtained: Outputs | None) -> bool:
     return len(expected) == len(obtained) and all(
         first_difference(a, b) is None for a, b in zip(expected, obtained, strict=True)
     )
-
-
-def _value_info(name: str, array: Array, dims: Any) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), dims)

@@ -1,19 +1,58 @@
-"""What a test model offers, and how it is written."""
+"""Models made from nodes and from text, with opset imports and a file format that every runtime takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import onnx
 from onnx import helper
 
-from onnx_maxpool.types import Array
+from onnx_maxpool.types import Array, element_type, tensor_type
 
 PRODUCER = "onnx-maxpool"
 LOCAL_DOMAIN = "onnx_maxpool.example"
 """The domain of the models' local functions."""
 UNUSED_OPSET = 18
 """Of ai.onnx, in models without a node of that domain."""
+
+
+class Declared(NamedTuple):
+    """What a graph declares of an input or output."""
+
+    type: str
+    """The element type, by ONNX's name."""
+    dims: Sequence[int | str | None] | None = None
+    """None for a shape that is left open."""
+
+
+def as_array(array: Array) -> Declared:
+    """The type and the shape of an array."""
+    return Declared(element_type(array), array.shape)
+
+
+def one_node(
+    node: onnx.NodeProto, values: Mapping[str, Declared], opsets: Mapping[str, int], *, name: str = "one_node"
+) -> onnx.ModelProto:
+    """A model of `one_node_graph`, finished."""
+    return finished(one_node_graph(node, values, name), opsets)
+
+
+def one_node_graph(node: onnx.NodeProto, values: Mapping[str, Declared], name: str) -> onnx.GraphProto:
+    """A graph of one node, which gives what the node gives, and whose inputs are those of the node in `values`.
+
+    An output that is not in `values` has neither type nor shape.
+    """
+    inputs = [value for value in dict.fromkeys(node.input) if value in values]
+    outputs = [value for value in node.output if value]
+    declared = [_value(value, values.get(value)) for value in (*inputs, *outputs)]
+    return helper.make_graph([node], name, declared[: len(inputs)], declared[len(inputs) :])
+
+
+def _value(name: str, declared: Declared | None) -> onnx.ValueInfoProto:
+    if declared is None:
+        return helper.make_empty_tensor_value_info(name)
+    return helper.make_tensor_value_info(name, tensor_type(declared.type), declared.dims)
 
 
 def finished(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> onnx.ModelProto:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import onnx
@@ -37,13 +37,26 @@ class OperatorNode:
 
 
 @dataclass(frozen=True)
-class _Scope:
-    """What decides what a node's operator is."""
+class Resolver:
+    """Tells which of our operators a node's is, if any."""
 
     opsets: dict[str, int]
     """By domain, of the graph or the function that the node stands in."""
     own_functions: frozenset[FunctionKey]
     """Of the model."""
+
+    @staticmethod
+    def of_model(model: onnx.ModelProto) -> Resolver:
+        """For the nodes of a model's graph and of its subgraphs."""
+        return Resolver(_opsets(model.opset_import), own_functions(model))
+
+    def operator_node(self, node: onnx.NodeProto, place: str) -> OperatorNode | None:
+        """The node at that place, if its operator is one of ours."""
+        domain = canonical_domain(node.domain)
+        if not versions_of(domain, node.op_type) or (node.domain, node.op_type, node.overload) in self.own_functions:
+            return None
+        opset = self.opsets.get(domain)
+        return OperatorNode(node, place, opset, resolve(domain, node.op_type, opset or 0))
 
 
 def operator_nodes(model: onnx.ModelProto) -> Iterator[OperatorNode]:
@@ -51,11 +64,11 @@ def operator_nodes(model: onnx.ModelProto) -> Iterator[OperatorNode]:
 
     Calls of a function of the model's own that stands in an operator's place are not among them.
     """
-    own = own_functions(model)
-    yield from _nodes(model.graph.node, "graph", _Scope(_opsets(model.opset_import), own))
+    resolver = Resolver.of_model(model)
+    yield from _nodes(model.graph.node, "graph", resolver)
     for function in model.functions:
         place = f"function {function.domain}::{function.name}"
-        yield from _nodes(function.node, place, _Scope(_opsets(function.opset_import), own))
+        yield from _nodes(function.node, place, Resolver(_opsets(function.opset_import), resolver.own_functions))
 
 
 def own_functions(model: onnx.ModelProto) -> frozenset[FunctionKey]:
@@ -103,46 +116,15 @@ def names(graph: onnx.GraphProto) -> Iterator[str]:
             yield from names(subgraph)
 
 
-def _operator_node(node: onnx.NodeProto, place: str, scope: _Scope) -> OperatorNode | None:
-    domain = canonical_domain(node.domain)
-    if not versions_of(domain, node.op_type) or (node.domain, node.op_type, node.overload) in scope.own_functions:
-        return None
-    opset = scope.opsets.get(domain)
-    return OperatorNode(node, place, opset, resolve(domain, node.op_type, opset or 0))
-
-
 def inside(place: str, node: onnx.NodeProto, attribute: str) -> str:
     """The place of what stands in a node's graph."""
     return f"{place}, '{node.name or node.op_type}' {attribute}"
 
 
-def _nodes(nodes: Iterable[onnx.NodeProto], place: str, scope: _Scope) -> Iterator[OperatorNode]:
+def _nodes(nodes: Iterable[onnx.NodeProto], place: str, resolver: Resolver) -> Iterator[OperatorNode]:
     for node in nodes:
-        found = _operator_node(node, place, scope)
+        found = resolver.operator_node(node, place)
         if found is not None:
             yield found
         for attribute, graph in subgraphs(node):
-            yield from _nodes(graph.node, inside(place, node, attribute), scope)
-
-
-def replace_operator_nodes(model: onnx.ModelProto, replacement: Callable[[OperatorNode], list[onnx.NodeProto]]) -> None:
-    """Put the nodes that `replacement` gives in the place of each of our operators in the graph and its subgraphs."""
-    scope = _Scope(_opsets(model.opset_import), own_functions(model))
-    _replace(model.graph, "graph", scope, replacement)
-
-
-def _replace(
-    graph: onnx.GraphProto,
-    place: str,
-    scope: _Scope,
-    replacement: Callable[[OperatorNode], list[onnx.NodeProto]],
-) -> None:
-    nodes: list[onnx.NodeProto] = []
-    for node in graph.node:
-        found = _operator_node(node, place, scope)
-        nodes.extend(replacement(found) if found is not None else [node])
-        for attribute, subgraph in subgraphs(node):
-            _replace(subgraph, inside(place, node, attribute), scope, replacement)
-    kept = onnx.GraphProto(node=nodes)  # copies: what is cleared may not be read again
-    graph.ClearField("node")
-    graph.node.extend(kept.node)
+            yield from _nodes(graph.node, inside(place, node, attribute), resolver)

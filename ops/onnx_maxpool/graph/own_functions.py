@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 import onnx
 
 from onnx_maxpool.graph.nodes import FunctionKey, every_node, own_functions
+from onnx_maxpool.graph.rewriting import fresh_name
 
 
 def rename_own_functions(model: onnx.ModelProto) -> dict[tuple[str, str], str]:
@@ -25,12 +26,10 @@ def rename_own_functions(model: onnx.ModelProto) -> dict[tuple[str, str], str]:
     taken |= {(node.domain, node.op_type) for node in _nodes(model)}
     renamed: dict[FunctionKey, str] = {}
     for domain, name, overload in sorted(own):
-        wish, number = f"{name}_of_the_model", 1
-        while (domain, wish) in taken:
-            number += 1
-            wish = f"{name}_of_the_model_{number}"
-        taken.add((domain, wish))
-        renamed[domain, name, overload] = wish
+        in_domain = {name for other, name in taken if other == domain}
+        new = fresh_name(f"{name}_of_the_model", in_domain.__contains__)
+        taken.add((domain, new))
+        renamed[domain, name, overload] = new
     for function in model.functions:
         function.name = renamed.get((function.domain, function.name, function.overload), function.name)
     for node in _nodes(model):

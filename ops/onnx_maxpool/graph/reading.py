@@ -10,11 +10,11 @@ from typing import Literal
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import TensorProto, external_data_helper, helper
+from onnx import TensorProto, external_data_helper
 
 from onnx_maxpool.errors import ModelError, printable, shape
 from onnx_maxpool.graph.nodes import subgraphs
-from onnx_maxpool.types import type_name
+from onnx_maxpool.types import dtype_of, type_name
 
 Model = str | os.PathLike[str] | bytes | onnx.ModelProto
 
@@ -232,7 +232,7 @@ def _byte_size(tensor: TensorProto, where: str) -> int:
         raise ModelError(f"{where}, its element type is {kind}, expected one of numbers")
     if any(dim < 0 for dim in tensor.dims):
         raise ModelError(f"{where}, its shape is {shape(tensor.dims)}, expected no negative dimension")
-    bits = PACKED.get(kind) or 8 * int(helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
+    bits = PACKED.get(kind) or 8 * dtype_of(kind).itemsize
     return (math.prod(map(int, tensor.dims)) * bits + 7) // 8
 
 

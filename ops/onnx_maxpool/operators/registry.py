@@ -34,12 +34,20 @@ class OperatorVersion:
     """The letter of its rules in `onnx_maxpool.operators.rules`."""
     elsewhere: str
     """Who else runs it, for the docs."""
+    plan: Literal["roi", "sliding", "adaptive"]
+    """How its windows are planned: by `roi_windows`, `sliding_windows` or `adaptive_windows` of `windows`."""
+    size_attribute: str = ""
+    """The attribute of the output's height and width; empty where inputs and windows say how large the output is."""
+    roi_rank: int = 0
+    """Of the ROI tensor: (R, 5) with as many dimensions of 1 before as are missing. 0 without ROIs."""
     index_types: tuple[str, ...] = ()
     """The element types that the optional second output, the index, may take: the default first. None without one.
 
     Where there are several, the attribute `index_element_type` chooses, by the names of `facts.INDEX_SPELLINGS`.
     """
 
+    index_scope: Literal["tensor", "channel"] | None = None
+    """What the index counts the cells of: the whole input, or each image's channel. None without an index."""
     bin_edges: Literal["onnx", "exact"] | None = None
     """How the edges of its bins are computed where the setting `bin_edges` is not given (M7); None without bins."""
 
@@ -59,6 +67,9 @@ OPERATORS = (
         types={"T": FLOATS},
         rules="M",
         elsewhere="ONNX Runtime: float, float16 through casts; OpenVINO: computed at float32 or less",
+        plan="roi",
+        size_attribute="pooled_shape",
+        roi_rank=2,
         bin_edges="onnx",
     ),
     OperatorVersion(
@@ -68,6 +79,9 @@ OPERATORS = (
         types={"T": (*FLOATS, "bfloat16")},
         rules="M",
         elsewhere="OpenVINO: all but bfloat16, computed at float32 or less",
+        plan="roi",
+        size_attribute="pooled_shape",
+        roi_rank=2,
         bin_edges="onnx",
     ),
     OperatorVersion(
@@ -77,6 +91,9 @@ OPERATORS = (
         types={"T": DML_2_0},
         rules="D",
         elsewhere=DIRECTML_ALONE,
+        plan="roi",
+        size_attribute="pooled_size",
+        roi_rank=4,
         bin_edges="exact",
     ),
     OperatorVersion(
@@ -86,7 +103,9 @@ OPERATORS = (
         types={"T": DML_2_0},
         rules="P",
         elsewhere=DIRECTML_ALONE,
+        plan="sliding",
         index_types=("uint32",),
+        index_scope="tensor",
     ),
     OperatorVersion(
         domain="directml",
@@ -95,7 +114,9 @@ OPERATORS = (
         types={"T": DML_3_0},
         rules="P",
         elsewhere=DIRECTML_ALONE,
+        plan="sliding",
         index_types=("uint32",),
+        index_scope="tensor",
     ),
     OperatorVersion(
         domain="directml",
@@ -104,7 +125,9 @@ OPERATORS = (
         types={"T": DML_5_0},
         rules="P",
         elsewhere=DIRECTML_ALONE,
+        plan="sliding",
         index_types=("uint32", "uint64"),
+        index_scope="tensor",
     ),
     OperatorVersion(
         domain="org.openvinotoolkit",
@@ -113,7 +136,9 @@ OPERATORS = (
         types={"T": (*FLOATS, "bfloat16"), "TShape": ("int32", "int64")},
         rules="A",
         elsewhere="OpenVINO: computed at float32 or less, indices i32 alone",
+        plan="adaptive",
         index_types=("int64", "int32"),
+        index_scope="channel",
     ),
 )
 
@@ -138,6 +163,15 @@ def newest_versions() -> list[OperatorVersion]:
     return [row for row in OPERATORS if row is versions_of(row.domain, row.name)[-1]]
 
 
+def newest_version(name: str) -> OperatorVersion:
+    """The newest version of the operator of that name. Raises KeyError for a name that is not one of ours."""
+    for row in newest_versions():
+        if row.name == name:
+            return row
+    known = ", ".join(row.name for row in newest_versions())
+    raise KeyError(f"operator {name}, expected one of {known}")
+
+
 def snake_case(name: str) -> str:
     """`MaxRoiPool` as `max_roi_pool`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
@@ -146,7 +180,8 @@ def snake_case(name: str) -> str:
 def native_table() -> str:
     """The C++ table: for each operator a line per combination of types that any version allows.
 
-    Then come the types of its index, the default first.
+    Then come the types of its index, the default first, the default bin edges, and the attribute of the
+    output's size.
     """
 
     def listed(types: Iterable[str]) -> str:
@@ -155,9 +190,11 @@ def native_table() -> str:
     lines = []
     for newest in newest_versions():
         versions = versions_of(newest.domain, newest.name)
+        edges = f"BinEdges::{newest.bin_edges}_" if newest.bin_edges else "BinEdges::unset"
+        size = f'"{newest.size_attribute}"' if newest.size_attribute else "nullptr"
         variables = [dict.fromkeys(t for row in versions for t in row.types[variable]) for variable in newest.types]
         for types in itertools.product(*variables):
-            arguments = f"{versions[0].since_version}, {listed(types)}, {listed(newest.index_types)}"
+            arguments = f"{versions[0].since_version}, {listed(types)}, {listed(newest.index_types)}, {edges}, {size}"
             lines.append(f'OPERATOR("{newest.domain}", {newest.name}, {arguments})')
     return "\n".join(lines) + "\n"
 

@@ -13,7 +13,7 @@ from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.attributes import attribute_value, check_kind
 from onnx_maxpool.operators.definition import Attribute, Operator, Schema, index_type
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion
-from onnx_maxpool.types import Dims
+from onnx_maxpool.types import Dims, tensor_type
 
 INDEX_VARIABLE = "TIndex"
 """The type variable of the index output."""
@@ -117,7 +117,7 @@ def _infer(context: Any, version: OperatorVersion, definition: Operator) -> None
     if types and types[0] is not None:
         context.set_output_type(0, _tensor(types[0].tensor_type.elem_type, dims))
     if index is not None and context.has_output(1):
-        context.set_output_type(1, _tensor(TensorProto.DataType.Value(index.upper()), dims))
+        context.set_output_type(1, _tensor(tensor_type(index), dims))
 
 
 def _dims(given: TypeProto | None) -> Dims | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
+from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, numpy_helper
 
 from onnx_maxpool.adapters.portable.expansion import inline
 from onnx_maxpool.adapters.portable.library import DOMAIN, functions
+from onnx_maxpool.adapters.portable.static.shapes import declare_shapes, fix_dims
+from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
 from onnx_maxpool.errors import OperatorError, listing
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.check import check_model, node_attributes
@@ -18,18 +21,16 @@ from onnx_maxpool.graph.nodes import (
     OperatorNode,
     canonical_domain,
     every_node,
-    inside,
-    names,
-    subgraphs,
 )
 from onnx_maxpool.graph.own_functions import rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.rewriting import Rewriter, Scope
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
-from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
+from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
 from onnx_maxpool.operators.schemas import dims_of
-from onnx_maxpool.types import BinEdges, type_name
+from onnx_maxpool.types import Array, BinEdges, tensor_type, type_name
 from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
@@ -40,7 +41,13 @@ Types = Mapping[str, "TypeProto.Tensor"]
 
 
 def to_portable(
-    model: Model, *, only: str | Iterable[str] | None = None, bin_edges: BinEdges | None = None
+    model: Model,
+    *,
+    only: str | Iterable[str] | None = None,
+    bin_edges: BinEdges | None = None,
+    control_flow: bool = True,
+    dims: Mapping[str, int] | None = None,
+    max_pool_indices: bool = False,
 ) -> ModelProto:
     """The model with our operators replaced by standard ones, which any runtime has; the given model is not changed.
 
@@ -50,36 +57,51 @@ def to_portable(
     domain and name of one of our operators, in any domain but ai.onnx, comes before the operator: it stays. `bin_edges`
     is `register`'s (M7).
 
+    With `control_flow=False` no Loop, no If and no shape that depends on data is written: for compilers, and for
+    runtimes that lack these. Shapes must be known then; `dims` has sizes for the symbolic dimensions of the graph's
+    inputs. ROIs and output sizes that are constant in the model are computed at once. A ROI with a NaN or a bad batch
+    number gives NaN, where it else fails the run. All local functions are inlined. `max_pool_indices` also replaces
+    each MaxPool of ai.onnx that gives indices, for shapes that are known.
+
     Raises what `read_model` and `inline_functions` raise, and OperatorError for an unknown name, for nodes that the
     model check refuses, for shapes that an operator refuses, for an operator of which types or rank cannot be inferred,
-    and for an opset of ai.onnx older than 11; ValueError for other `bin_edges`.
+    and for an opset of ai.onnx older than 11; ValueError for other `bin_edges`. Without control flow also for one older
+    than 13, for shapes and output sizes that are not known, and for `dims` that no input declares.
     """
     check_bin_edges(bin_edges)
     chosen = _chosen(only)
     converted = ModelProto()
     converted.CopyFrom(read_model(model, "load"))
+    fix_dims(converted, dims or {})
     survey = Survey(converted)
     check_model(survey)
-    if not any(found.node.op_type in chosen for found in survey.nodes):
+    if not max_pool_indices and not any(found.node.op_type in chosen for found in survey.nodes):
         return converted
 
     own_names = rename_own_functions(converted)
     inline_functions(converted, chosen)
+    if converted.functions and (max_pool_indices or not control_flow):
+        converted = inliner.inline_local_functions(converted, convert_version=False)
     small = infer_types(outline(converted))
-    opsets = {canonical_domain(entry.domain): entry.version for entry in small.opset_import}
-    if "" not in opsets:
+    if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
-    rewriter = _Rewriter(chosen, {"": OPSET, **opsets}, set(names(small.graph)), bin_edges)
-    nodes = list(rewriter.rewritten(small.graph, {}, "graph"))
+    form = _Form(bin_edges, control_flow, max_pool_indices)
+    _PortableRewriter(small, chosen, form, converted.graph).rewrite()
 
     del converted.graph.node[:], converted.opset_import[:]
-    converted.graph.node.extend(nodes)
-    used = {"", *_domains(nodes), *(domain for function in converted.functions for domain in _domains(function.node))}
+    converted.graph.node.extend(small.graph.node)
+    used = {
+        "",
+        *_domains(small.graph.node),
+        *(domain for function in converted.functions for domain in _domains(function.node)),
+    }
     ours = {version.domain for version in newest_versions()}
     converted.opset_import.extend(
         entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
     )
     restore_own_functions(converted, own_names)
+    if not control_flow:
+        declare_shapes(converted)
     return converted
 
 
@@ -95,74 +117,84 @@ def _chosen(only: str | Iterable[str] | None) -> frozenset[str]:
     return frozenset(wanted)
 
 
-def _is_chosen(node: NodeProto, chosen: Collection[str]) -> bool:
-    return node.op_type in chosen and bool(versions_of(node.domain, node.op_type))
-
-
 def _domains(nodes: Iterable[NodeProto]) -> set[str]:
     return {canonical_domain(node.domain) for node in every_node(nodes)}
 
 
-def _types(graph: GraphProto) -> dict[str, TypeProto.Tensor]:
-    """The types of a graph's own values."""
-    types = {value.name: value.type.tensor_type for value in (*graph.input, *graph.value_info, *graph.output)}
-    for tensor in graph.initializer:
-        types[tensor.name] = helper.make_tensor_type_proto(tensor.data_type, tensor.dims).tensor_type
-    return types
+def _constants(graph: GraphProto) -> dict[str, Array]:
+    """A graph's own constants; a default of an input is none."""
+    inputs = {value.name for value in graph.input}
+    found = {tensor.name: tensor for tensor in graph.initializer if tensor.name not in inputs}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            found[node.output[0]] = node.attribute[0].t
+    return {name: numpy_helper.to_array(tensor) for name, tensor in found.items() if not tensor.external_data}
 
 
-class _Rewriter:
-    """Replaces the chosen operators in one model."""
+@dataclass(frozen=True)
+class _Form:
+    """What is to be written."""
 
-    def __init__(
-        self, chosen: Collection[str], opsets: Mapping[str, int], names: set[str], bin_edges: BinEdges | None
-    ) -> None:
+    bin_edges: BinEdges | None
+    control_flow: bool
+    max_pool_indices: bool
+    """Whether MaxPool with an index is replaced too."""
+
+
+class _PortableRewriter(Rewriter):
+    """Replaces the chosen operators in one model, whose graph in full is `whole`."""
+
+    def __init__(self, model: ModelProto, chosen: Collection[str], form: _Form, whole: GraphProto) -> None:
+        super().__init__(model)
         self.chosen = chosen
-        self.opsets = opsets
-        self.names = names
-        """All that are taken."""
-        self.bin_edges = bin_edges
+        self.form = form
+        self.whole = whole
 
-    def rewritten(self, graph: GraphProto, outer: Types, place: str) -> Iterator[NodeProto]:
-        """The graph's nodes, the chosen ones replaced; `outer` are the types that the graph sees from without."""
-        types = {**outer, **_types(graph)}
-        for node in graph.node:
-            if _is_chosen(node, self.chosen):
-                yield from self.replacement(node, types, place)
-                continue
-            for attribute, subgraph in subgraphs(node):
-                # A copy: what is cleared may not be read again.
-                kept = GraphProto(node=self.rewritten(subgraph, types, inside(place, node, attribute)))
-                subgraph.ClearField("node")
-                subgraph.node.extend(kept.node)
-            yield node
+    @cached_property
+    def outermost(self) -> Mapping[str, Array]:
+        """The constants of the whole graph, which those around it see."""
+        return _constants(self.whole)
 
-    def replacement(self, node: NodeProto, types: Types, place: str) -> Iterator[NodeProto]:
-        domain = canonical_domain(node.domain)
-        version = resolve(domain, node.op_type, self.opsets[domain])
-        found = OperatorNode(node, place, self.opsets[domain], version)
+    def constants(self, scope: Scope) -> Mapping[str, Array]:
+        """The constants that a graph sees."""
+        return self.outermost if scope.outer is None else {**self.constants(scope.outer), **_constants(scope.graph)}
+
+    def replacement(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto] | None:
+        if self.form.max_pool_indices and has_index(node):
+            return self.max_pool(node, scope)
+        return super().replacement(node, scope)
+
+    def operator_replacement(self, found: OperatorNode, scope: Scope) -> Iterable[NodeProto] | None:
+        node, version = found.node, found.version
+        if node.op_type not in self.chosen:
+            return None
+        assert version is not None  # the model check has seen to it
+        bin_edges = version.bin_edges and (self.form.bin_edges or version.bin_edges)
+        opset = self.resolver.opsets[""]
         try:
-            call, version, element_type = _call(found, types)
-            bin_edges = version.bin_edges and (self.bin_edges or version.bin_edges)
-            library = functions(element_type, self.opsets[""], bin_edges)
+            if not self.form.control_flow:
+                check_opset(opset)
+                prefix = self.fresh_prefix(node.output[0])
+                return translate(node, version, scope.types, self.constants(scope), bin_edges, prefix)
+            call, element_type = _call(found, version, scope.types)
+            library = functions(element_type, opset, bin_edges)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
-        return inline(call, library, DOMAIN, self.free_prefix(node.output[0]))
+        return inline(call, library, DOMAIN, self.fresh_prefix(node.output[0]))
 
-    def free_prefix(self, name: str) -> str:
-        """`name`, or with a number behind it, so that no name is `prefix/...` yet."""
-        prefix, number = name, 0
-        while any(taken.startswith(f"{prefix}/") for taken in self.names):
-            number += 1
-            prefix = f"{name}_{number}"
-        self.names.add(f"{prefix}/")
-        return prefix
+    def max_pool(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto]:
+        """What stands for a MaxPool with its index."""
+        opset = self.resolver.opsets[""]
+        try:
+            check_opset(opset)
+            return translate_max_pool(node, scope.types, self.fresh_prefix(node.output[0] or node.output[1]))
+        except OperatorError as error:
+            raise OperatorError(f"{OperatorNode(node, scope.place, opset, None).label}: {error}") from None
 
 
-def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, OperatorVersion, str]:
-    """The call of a portable function that stands for a node, its version, and the element type that it works on."""
-    node, version = found.node, found.version
-    assert version is not None  # the model check has seen to it
+def _call(found: OperatorNode, version: OperatorVersion, types: Types) -> tuple[NodeProto, str]:
+    """The call of a portable function that stands for a node, and the element type that it works on."""
+    node = found.node
     x = types.get(node.input[0])
     if x is None or not x.elem_type:
         raise OperatorError(f"{version.title}: the type of X is not known, expected one that ONNX infers")
@@ -180,9 +212,9 @@ def _call(found: OperatorNode, types: Types) -> tuple[NodeProto, OperatorVersion
         chosen_type = index_type(version, attributes)
         attributes.pop(INDEX_ATTRIBUTE, None)
         if wants_index:
-            attributes["index_type"] = onnx.TensorProto.DataType.Value(chosen_type.upper())
+            attributes["index_type"] = tensor_type(chosen_type)
     call = helper.make_node(name, list(node.input), outputs, domain=DOMAIN, **attributes)
-    return call, version, type_name(x.elem_type)
+    return call, type_name(x.elem_type)
 
 
 def _spatial_rank(found: OperatorNode, types: Types, attributes: Mapping[str, object]) -> int:

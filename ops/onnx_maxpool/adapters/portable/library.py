@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from string import Template
 
-from onnx import FunctionProto, NodeProto, TensorProto, helper, parser
+from onnx import FunctionProto, NodeProto, helper, parser
 
 from onnx_maxpool.adapters.portable import arithmetic, roi, windows
 from onnx_maxpool.adapters.portable.expansion import inline
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.types import BinEdges
+from onnx_maxpool.types import BinEdges, tensor_type
 
 DOMAIN = "portable"
 """Of the functions, within this package: nothing of it is left in a converted model."""
@@ -62,7 +62,7 @@ def functions(element_type: str, opset: int, bin_edges: BinEdges | None = None) 
 
 
 def _data_type(element_type: str) -> str:
-    return str(TensorProto.DataType.Value(element_type.upper()))
+    return str(tensor_type(element_type))
 
 
 def _texts(element_type: str) -> list[str]:

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper
 
 from onnx_maxpool.adapters.python.interrupts import note
 from onnx_maxpool.errors import OperatorError, shape
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import Operator
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, versions_of
-from onnx_maxpool.types import Array, Attributes, BinEdges, PythonFunction, element_type
+from onnx_maxpool.types import Array, Attributes, BinEdges, PythonFunction, dtype_of, element_type
 
 DOMAIN = "onnx_maxpool.python"
 """The domain of the Python operators.
@@ -149,7 +148,7 @@ def evaluate(call: Call, index_type: np.dtype[Any] | None, inputs: Sequence[Arra
     outputs; and whatever that function raises.
     """
     definition = operator(call.operator)
-    arrays = [x.astype(_dtype(name), copy=False) for x, name in zip(inputs, call.types, strict=True)]
+    arrays = [x.astype(dtype_of(name), copy=False) for x, name in zip(inputs, call.types, strict=True)]
     index_types = [] if index_type is None else [index_type]
     if call.function is not None:
         dtypes = [arrays[0].dtype, *index_types]
@@ -203,10 +202,6 @@ def _kind(y: Array) -> str:
     if y.dtype.isnative:
         return element_type(y)
     return f"{'big' if sys.byteorder == 'little' else 'little'}-endian {element_type(y)}"
-
-
-def _dtype(name: str) -> np.dtype[Any]:
-    return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(name.upper()))
 
 
 class _Exact:

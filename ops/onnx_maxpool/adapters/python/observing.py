@@ -13,24 +13,27 @@ import traceback
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import TensorProto, helper
+from onnx import helper
 
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.python.calls import CARRIERS, Call, type_name
-from onnx_maxpool.adapters.python.rewriting import Rewriter, import_domains, register_python_ops, wanted_index
+from onnx_maxpool.adapters.python.rewriting import PythonRewriter, import_domains, register_python_ops, wanted_index
 from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.inlining import inline_functions
-from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes, replace_operator_nodes
+from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
+from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.rewriting import Scope
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions, versions_of
-from onnx_maxpool.types import Array, BinEdges
+from onnx_maxpool.types import Array, BinEdges, dtype_of
 
 DOMAIN = "onnx_maxpool.observing"
 """The domain of the Python operators that observe; not that of the others, for the reason that `calls.DOMAIN` gives."""
@@ -72,17 +75,19 @@ def observed_session(
     input, a node is not observed. `sess_options` must be new ones; raises what `load` raises.
     """
     whole = _own(model)
-    check_model(whole)
+    survey = Survey(whole)
+    check_model(survey)
     nodes = []
-    for i, found in enumerate(operator_nodes(whole)):
+    for i, found in enumerate(survey.nodes):
         nodes.append(ObservedNode(found.label, found.version.title if found.version else found.node.op_type))
         found.node.doc_string = str(i)  # inlining renames what it copies: a mark leads back
+    rename_own_functions(whole)
     unobserved: dict[int, str] = {}
     rewritten = _inlined(whole, unobserved)
     rewriter = _ObservingRewriter(rewritten, bin_edges, observer, unobserved)
     options = sess_options if sess_options is not None else ort.SessionOptions()
     try:
-        replace_operator_nodes(rewritten, rewriter.replacement)
+        rewriter.rewrite()
         import_domains(rewritten, DOMAIN)
         _declare()
         register_python_ops(options, bin_edges=bin_edges)
@@ -119,7 +124,7 @@ def _inlined(model: onnx.ModelProto, unobserved: dict[int, str]) -> onnx.ModelPr
     return copy
 
 
-class _ObservingRewriter(Rewriter):
+class _ObservingRewriter(PythonRewriter):
     """Puts an observing operator behind each node."""
 
     def __init__(
@@ -130,14 +135,14 @@ class _ObservingRewriter(Rewriter):
         self.unobserved = unobserved
         self.keys: list[int] = []
 
-    def replacement(self, found: OperatorNode) -> list[onnx.NodeProto]:
+    def operator_replacement(self, found: OperatorNode, scope: Scope) -> list[onnx.NodeProto] | None:
         """The node, the operator that observes it, and its outputs, which wait until they were seen."""
         number = int(found.node.doc_string)
         try:
             call = self.call(found)
         except OperatorError as error:
             self.unobserved[number] = str(error)
-            return [found.node]
+            return None
         call = replace(call, function=_keep(functools.partial(self.observer, number)))
         self.keys.append(call.function)  # type: ignore[arg-type] # which it has, from the line before
         index = wanted_index(found.node, call)
@@ -236,5 +241,4 @@ def _observe(*values: Array, call: str) -> Array:
 
 def _typed(array: Array, name: str) -> Array:
     """A copy in the type that the value has in the model."""
-    dtype: np.dtype[Any] = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(name.upper()))
-    return array.astype(dtype)
+    return array.astype(dtype_of(name))

@@ -17,12 +17,13 @@ from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.graph.check import check_node, node_attributes
 from onnx_maxpool.graph.inference import infer, outline, tensor_types
 from onnx_maxpool.graph.inlining import inline_functions
-from onnx_maxpool.graph.nodes import OperatorNode, names, operator_nodes, replace_operator_nodes
+from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
 from onnx_maxpool.graph.own_functions import rename_own_functions
+from onnx_maxpool.graph.rewriting import Rewriter, Scope
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import newest_versions
-from onnx_maxpool.types import BinEdges, type_name
+from onnx_maxpool.types import BinEdges, tensor_type, type_name
 from onnx_maxpool.windows import check_bin_edges
 
 RESULT_DOMAIN = "onnx_maxpool"
@@ -74,8 +75,7 @@ def with_python_ops(
     if not any(found.node.op_type in functions for found in operator_nodes(copy)):
         return copy
     inline_functions(copy, functions)
-    rewriter = Rewriter(copy, functions, bin_edges)
-    replace_operator_nodes(copy, rewriter.replacement)
+    PythonRewriter(copy, functions, bin_edges).rewrite()
     import_domains(copy, DOMAIN)
     return copy
 
@@ -92,20 +92,20 @@ CAST_OPSET = 13
 """The first with a Cast for bfloat16."""
 
 
-class Rewriter:
-    """Makes the nodes that take one node's place."""
+class PythonRewriter(Rewriter):
+    """Puts Python operators in the place of ours."""
 
     def __init__(self, model: onnx.ModelProto, functions: Mapping[str, int | None], bin_edges: BinEdges | None) -> None:
+        super().__init__(model)
         self.functions = functions
         self.bin_edges = bin_edges
         self.tensors = dict(tensor_types(infer(outline(model)).graph))
         self.types = {name: type_name(tensor.elem_type) for name, tensor in self.tensors.items()}
-        self.taken = set(names(model.graph))
 
-    def replacement(self, found: OperatorNode) -> list[onnx.NodeProto]:
+    def operator_replacement(self, found: OperatorNode, scope: Scope) -> list[onnx.NodeProto] | None:
         """Casts of inputs, the Python operator, and for each output `PythonResult` and a cast."""
         if found.node.op_type not in self.functions:
-            return [found.node]
+            return None
         try:
             call = self.call(found)
         except OperatorError as error:
@@ -179,15 +179,6 @@ class Rewriter:
             nodes.append(_cast(checked, result, kind))
         return passed
 
-    def fresh(self, wish: str) -> str:
-        """A name that no value of the model has, and no node."""
-        name, i = wish, 0
-        while name in self.taken:
-            i += 1
-            name = f"{wish}_{i}"
-        self.taken.add(name)
-        return name
-
     def node_name(self, original: str, suffix: str) -> str:
         """A name for another node; ONNX Runtime wants them to differ, but for nodes without a name."""
         return self.fresh(f"{original}_{suffix}") if original else ""
@@ -201,4 +192,4 @@ def wanted_index(node: onnx.NodeProto, call: Call) -> str | None:
 
 
 def _cast(value: str, result: str, kind: str) -> onnx.NodeProto:
-    return helper.make_node("Cast", [value], [result], to=onnx.TensorProto.DataType.Value(kind.upper()))
+    return helper.make_node("Cast", [value], [result], to=tensor_type(kind))

@@ -25,7 +25,7 @@ LACKING = ("No conversion rule", "operator only supports")
 
 @cache
 def core() -> Any:
-    """The one core of this process, with the door for AdaptiveMaxPool."""
+    """The one core of this process, with the extension for AdaptiveMaxPool."""
     made = ov.Core()
     made.add_extension(openvino_extensions())
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -14,6 +15,8 @@ from onnx_maxpool.conformance.backends.adapter import Adapter, OneNode, Run
 from onnx_maxpool.conformance.run.attempt import UnsupportedError
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.survey import Survey
+from onnx_maxpool.operators.definition import index_type
+from onnx_maxpool.operators.registry import newest_version, versions_of
 from onnx_maxpool.types import Array
 
 ADAPTIVE = {1: functions.adaptive_max_pool1d, 2: functions.adaptive_max_pool2d, 3: functions.adaptive_max_pool3d}
@@ -21,18 +24,17 @@ SLIDING = {2: functions.max_pool2d, 3: functions.max_pool3d}
 
 
 class Torch(Adapter):
-    """AdaptiveMaxPool and MaxPooling1; torch itself has no ROI pooling, which is torchvision's."""
+    """Adaptive and sliding windows; torch itself has no ROI pooling, which is torchvision's."""
 
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
         """A call of the function, once the node is what its version allows: functions know of no versions."""
         check_model(Survey(model))
         node = OneNode.of(model)
-        if node.operator == "AdaptiveMaxPool":
-            return lambda inputs: adaptive(node, inputs[0], inputs[1])
-        if node.operator == "MaxPooling1":
-            return lambda inputs: sliding(node, inputs[0])
-        raise UnsupportedError(f"torch has no {node.operator}")
+        pools = {row.name: POOLS[row.plan] for row in versions_of(node.domain, node.operator) if row.plan in POOLS}
+        if node.operator not in pools:
+            raise UnsupportedError(f"torch has no {node.operator}")
+        return lambda inputs: outputs(node, inputs[0], *pools[node.operator](node, *inputs))
 
     @classmethod
     def describe(cls) -> dict[str, str]:
@@ -40,25 +42,35 @@ class Torch(Adapter):
         return {"torch": torch.__version__, "device": "CPU", "nodes checked by": "onnx_maxpool"}
 
 
-def adaptive(node: OneNode, x: Array, size: Array) -> list[Array]:
-    """Values and indices per channel (A3)."""
+def adaptive(node: OneNode, x: Array, size: Array) -> tuple[Any, Any]:
+    """Values and indices per channel."""
     y, index = ADAPTIVE[x.ndim - 2](tensor(x), size.tolist(), return_indices=True)
-    kind = np.dtype(f"int{node.attributes.get('index_element_type', 'i64')[1:]}")
-    return [array(y, x.dtype), index.numpy().astype(kind)][: node.outputs]
+    return y, index
 
 
-def sliding(node: OneNode, x: Array) -> list[Array]:
-    """Values, and indices per channel to which the adapter adds where the channel starts (P5)."""
+def sliding(node: OneNode, x: Array) -> tuple[Any, Any]:
+    """Values and indices per channel."""
     window = node.attributes["window_size"]
     padding = node.attributes.get("start_padding", [0] * len(window))
     if padding != node.attributes.get("end_padding", [0] * len(window)):
         raise UnsupportedError("torch pads both ends alike")
     strides = node.attributes.get("strides", [1] * len(window))
     y, index = SLIDING[len(window)](tensor(x), window, strides, padding, return_indices=True)
-    channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * len(window))
-    whole = index.numpy() + channels * int(np.prod(x.shape[2:]))
-    kind = np.dtype(f"uint{node.attributes.get('index_element_type', 'u32')[1:]}")
-    return [array(y, x.dtype), whole.astype(kind)][: node.outputs]
+    return y, index
+
+
+POOLS: dict[str, Callable[..., tuple[Any, Any]]] = {"adaptive": adaptive, "sliding": sliding}
+"""By the plan of an operator's windows."""
+
+
+def outputs(node: OneNode, x: Array, y: Any, index: Any) -> list[Array]:
+    """What the node gives. Where its index counts in the whole tensor (P5), where each channel starts is added."""
+    version = newest_version(node.operator)
+    numbers = index.numpy()
+    if version.index_scope == "tensor":
+        channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * (x.ndim - 2))
+        numbers = numbers + channels * int(np.prod(x.shape[2:]))
+    return [array(y, x.dtype), numbers.astype(index_type(version, node.attributes))][: node.outputs]
 
 
 def tensor(x: Array) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 
 from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.cases._building import OURS
-from onnx_maxpool.conformance.cases._inputs import INF, NAN, dtype_of, extremes, finest, line
-from onnx_maxpool.types import Array
+from onnx_maxpool.conformance.cases._inputs import INF, NAN, extremes, finest, line
+from onnx_maxpool.types import Array, dtype_of
 
 Put = Callable[..., Case]
 """`put(topic, question, rules, x, level=..., asks=...)`: the case of a map whose rows are one window each."""

@@ -8,16 +8,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from onnx import helper
 
-from onnx_maxpool.types import Array, tensor_type
+from onnx_maxpool.types import Array, dtype_of
 
 INF, NAN = math.inf, math.nan
-
-
-def dtype_of(element_type: str) -> np.dtype[Any]:
-    """NumPy's type for an ONNX name: `float`, `bfloat16`."""
-    return helper.tensor_dtype_to_np_dtype(tensor_type(element_type))
 
 
 def rising(*shape: int) -> Array:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from onnx_maxpool.operators.registry import newest_versions
+from onnx_maxpool.operators.registry import newest_version
 
 Way = Mapping[str, str]
-
-BIN_EDGES = {version.name: version.bin_edges for version in newest_versions()}
 
 REFUSED = "refused"
 """The way of a backend that raises an error rather than answer."""
@@ -65,6 +63,6 @@ EXACT_EDGES = WAYS["edges"][1:]
 
 
 def ways_of(question: str, operator: str) -> tuple[str, ...]:
-    """The ways to answer a question about an operator; the first is the rule's (M7)."""
-    is_exact = question == "edges" and BIN_EDGES[operator] != "onnx"
+    """The ways to answer a question about an operator; the first is the rule's (M7). Raises KeyError for no such."""
+    is_exact = question == "edges" and newest_version(operator).bin_edges != "onnx"
     return EXACT_EDGES if is_exact else WAYS[question]

@@ -16,13 +16,17 @@ import numpy as np
 
 from onnx_maxpool.conformance.oracle.answers import Way
 from onnx_maxpool.conformance.oracle.windows import Chosen, Window, plan
+from onnx_maxpool.operators.registry import OperatorVersion, newest_version
 from onnx_maxpool.types import Array, Attributes
 
 
 def evaluate(
     operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way | None = None, *, outputs: int = 1
 ) -> tuple[Array, ...]:
-    """The outputs, in a way; the index is the second. Raises RefusedError."""
+    """The outputs, in a way; the index is the second.
+
+    Raises RefusedError, and KeyError for an operator that the registry has no row for.
+    """
     with np.errstate(over="ignore"):  # a cast to a narrower type may give infinity
         return _evaluate(operator, inputs, attributes, way or {}, outputs)
 
@@ -34,9 +38,9 @@ def _evaluate(
     x = inputs[0]
     parts = plan(operator, inputs, attributes, way)
     cells = numbers(x, chosen)
-    if operator in ("MaxRoiPool", "RoiPooling"):
-        pooled = attributes["pooled_shape" if operator == "MaxRoiPool" else "pooled_size"]
-        y = np.zeros((len(parts), x.shape[1], *pooled), x.dtype)
+    version = newest_version(operator)
+    if version.plan == "roi":
+        y = np.zeros((len(parts), x.shape[1], *attributes[version.size_attribute]), x.dtype)
         for r, windows in enumerate(parts):
             for window, c in itertools.product(windows, range(x.shape[1])):
                 y[(r, c, *window.output)] = maximum(cells, x, window.image, c, window, chosen)[0]
@@ -44,11 +48,11 @@ def _evaluate(
     (windows,) = parts
     dims = tuple(np.array([window.output for window in windows]).max(axis=0) + 1)
     y = np.zeros((*x.shape[:2], *dims), x.dtype)
-    index = np.zeros(y.shape, np.dtype(index_type(operator, attributes)))
+    index = np.zeros(y.shape, np.dtype(index_type(version, attributes)))
     for n, c, window in itertools.product(range(x.shape[0]), range(x.shape[1]), windows):
         value, at = maximum(cells, x, n, c, window, chosen)
         y[(n, c, *window.output)] = held(value, x.dtype)
-        index[(n, c, *window.output)] = numbered(operator, x.shape, n, c, at, chosen)
+        index[(n, c, *window.output)] = numbered(version, x.shape, n, c, at, chosen)
     return (with_type(y, chosen), index)[:outputs]
 
 
@@ -126,20 +130,23 @@ def largest(
     return best, places[-1 if chosen("tie") == "last of equals" else 0]
 
 
-def index_type(operator: str, attributes: Attributes) -> str:
-    """P5 and A3: NumPy's name of the index's type."""
-    spelling = attributes.get("index_element_type", "u32" if operator == "MaxPooling1" else "i64")
-    return ("uint" if spelling[0] == "u" else "int") + str(spelling[1:])
+def index_type(version: OperatorVersion, attributes: Attributes) -> str:
+    """P5 and A3: NumPy's name of the index's type; any, where the operator has no index."""
+    default, *_ = *version.index_types, "int64"
+    spelling = attributes.get("index_element_type")
+    return default if spelling is None else ("uint" if spelling[0] == "u" else "int") + str(spelling[1:])
 
 
-def numbered(operator: str, shape: Sequence[int], image: int, channel: int, at: tuple[int, ...], chosen: Chosen) -> int:
+def numbered(
+    version: OperatorVersion, shape: Sequence[int], image: int, channel: int, at: tuple[int, ...], chosen: Chosen
+) -> int:
     """P5 and A3: the number of a cell."""
     way = chosen("numbering")
     dims = shape[2:]
     if way == "column-major":
         return sum(i * math.prod(dims[:axis]) for axis, i in enumerate(at))
     in_channel = sum(i * math.prod(dims[axis + 1 :]) for axis, i in enumerate(at))
-    whole = operator == "MaxPooling1"
+    whole = version.index_scope == "tensor"
     if way != "numbered as the rule says":
         whole = way == "numbered in the whole input"
     return in_channel + whole * (image * shape[1] + channel) * math.prod(dims)

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from onnx_maxpool.conformance.oracle.answers import REFUSED, Way, ways_of
+from onnx_maxpool.operators.registry import newest_version
 from onnx_maxpool.types import Array, Attributes
 
 FAR = 2**40
@@ -179,23 +180,30 @@ def even_cuts(extent: int, count: int, dtype: np.dtype[Any], chosen: Chosen) -> 
 def plan(operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way | None = None) -> list[list[Window]]:
     """The windows of all output cells: for ROI operators a list per ROI, for the others one list.
 
-    Raises RefusedError.
+    Raises RefusedError, and KeyError for an operator that the registry has no row for.
     """
     chosen = Chosen(way or {}, operator)
     x = inputs[0]
-    if operator in ("MaxRoiPool", "RoiPooling"):
-        pooled = attributes["pooled_shape" if operator == "MaxRoiPool" else "pooled_size"]
+    version = newest_version(operator)
+    if version.plan == "roi":
         scale = float(np.float32(attributes.get("spatial_scale", 1.0)))
-        return list(roi_plan(x, inputs[1].reshape(-1, 5), pooled, scale, chosen))
-    if operator == "MaxPooling1":
-        return [sliding_plan(x.shape[2:], attributes, chosen)]
+        return list(roi_plan(x, inputs[1].reshape(-1, 5), attributes[version.size_attribute], scale, chosen))
+    planned = {
+        "sliding": lambda: sliding_plan(x.shape[2:], attributes, chosen),
+        "adaptive": lambda: adaptive_plan(x, inputs[1], chosen),
+    }
+    return [planned[version.plan]()]
+
+
+def adaptive_plan(x: Array, counts: Array, chosen: Chosen) -> list[Window]:
+    """A2 and A5."""
     if 0 in x.shape[2:] and chosen("no cells") == REFUSED:
         raise RefusedError("cells")
     axes = [
         [range(start, min(end, size)) for start, end in even_cuts(size, int(count), x.dtype, chosen)]
-        for size, count in zip(x.shape[2:], inputs[1], strict=True)
+        for size, count in zip(x.shape[2:], counts, strict=True)
     ]
-    return [[Window(at, None, ranges) for at, ranges in product_of(axes)]]
+    return [Window(at, None, ranges) for at, ranges in product_of(axes)]
 
 
 def sliding_plan(dims: Sequence[int], attributes: Attributes, chosen: Chosen) -> list[Window]:

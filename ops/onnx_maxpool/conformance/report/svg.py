@@ -55,7 +55,7 @@ def seen(case: Case, index: Sequence[int]) -> tuple[Array, Window, tuple[int, in
     x = next(iter(case.inputs.values()))
     parts = plan(case.operator, list(case.inputs.values()), case.attributes)
     first, channel, *rest = index
-    of_roi = len(parts) > 1 or case.operator in ("MaxRoiPool", "RoiPooling")
+    of_roi = case.version.plan == "roi"
     window = next(w for w in parts[first if of_roi else 0] if w.output == tuple(rest))
     image = window.image if of_roi else first
     if image is None:

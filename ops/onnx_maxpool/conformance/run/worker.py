@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
 import signal
 import tempfile
 import time
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import onnx
 
 from onnx_maxpool.conformance.backends import BackendError, describe, find_backend
 from onnx_maxpool.conformance.run.attempt import Attempt, attempt
+from onnx_maxpool.processes import Child, EndedError, answer_requests, send_output_to
 from onnx_maxpool.types import Array
 
 START_SECONDS = 180.0
@@ -33,8 +30,7 @@ class Worker:
         self.name = name
         self.time_limit = time_limit
         self.description: dict[str, str] = {}
-        self._process: Any = None
-        self._connection: Any = None
+        self._child: Child | None = None
         with tempfile.NamedTemporaryFile(prefix="onnx_maxpool_", suffix=".log", delete=False) as log:
             self._log = Path(log.name)
 
@@ -48,49 +44,37 @@ class Worker:
 
     def attempt(self, model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Attempt:
         """Run a model on inputs, within the time limit."""
-        if self._process is None:
-            self._start()
+        child = self._child or self._start()
         start = time.perf_counter()
         try:
-            self._connection.send((model.SerializeToString(), dict(inputs)))
-            if not self._connection.poll(self.time_limit):
-                self._stop()
-                return Attempt("timed out", text=f"no answer within {self.time_limit:g} s", seconds=self.time_limit)
-            answer: Attempt = self._connection.recv()
-        except (EOFError, ConnectionError):
+            answer: Attempt = child.ask((model.SerializeToString(), dict(inputs)), self.time_limit)
+        except TimeoutError as error:
+            self._stop()
+            return Attempt("timed out", text=str(error), seconds=self.time_limit)
+        except EndedError:
             return Attempt("crashed", text=self._stop(), seconds=time.perf_counter() - start)
         return Attempt(answer.happened, answer.outputs, answer.text, time.perf_counter() - start)
 
-    def _start(self) -> None:
-        # A fresh interpreter, not a fork: a backend's threads and locks must not be copied.
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self.name, str(self._log)), daemon=True)
-        self._process.start()
-        theirs.close()
+    def _start(self) -> Child:
+        self._child = Child(_serve, self.name, str(self._log))
         try:
-            ready = self._connection.poll(START_SECONDS)
-            answer = self._connection.recv() if ready else f"{self.name} did not start within {START_SECONDS:g} s"
-        except EOFError:
+            answer = self._child.receive(START_SECONDS)
+        except TimeoutError:
+            answer = f"{self.name} did not start within {START_SECONDS:g} s"
+        except EndedError:
             answer = f"{self.name} died while it was imported: {self._stop()}"
         if isinstance(answer, str):
             self._stop()
             raise BackendError(answer)
         self.description = answer
+        return self._child
 
     def _stop(self) -> str:
         """End the process; how it ended, with the last line that it wrote."""
-        if self._process is None:
+        if self._child is None:
             return ""
-        self._connection.close()
-        self._process.join(1)
-        ended_by_itself = self._process.exitcode is not None
-        if not ended_by_itself:
-            self._process.kill()
-            self._process.join()
-        code = self._process.exitcode
-        self._process.close()
-        self._process = None
+        code = self._child.end(patience=1)
+        self._child = None
         lines = self._log.read_text(errors="replace").strip().splitlines()
         return _cause(code) + (f": {lines[-1]}" if lines else "")
 
@@ -103,10 +87,7 @@ def _cause(code: int | None) -> str:
 
 def _serve(connection: Connection, name: str, log: str) -> None:
     """The child's side: import the backend, then answer until the parent hangs up."""
-    # What a backend prints, natively too, goes to the log and not between the parent's lines.
-    with open(log, "w") as file:
-        for stream in (1, 2):
-            os.dup2(file.fileno(), stream)
+    send_output_to(log)
     try:
         backend = find_backend(name)
         connection.send(describe(backend))
@@ -116,7 +97,4 @@ def _serve(connection: Connection, name: str, log: str) -> None:
     except Exception as error:
         connection.send(f"{name}: {type(error).__name__}: {error}")
         return
-    with contextlib.suppress(EOFError):
-        while True:
-            model, inputs = connection.recv()
-            connection.send(attempt(backend, onnx.load_model_from_string(model), inputs))
+    answer_requests(connection, lambda asked: attempt(backend, onnx.load_model_from_string(asked[0]), asked[1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,6 @@ class RoiOperator:
     """How one operator puts the shared questions."""
 
     version: OperatorVersion
-    size_attribute: str
-    roi_shape: Callable[[int], tuple[int, ...]]
-    """The shape of the ROI tensor for a number of ROIs."""
     edges: Level
     """Whether its text says how the edges of bins are computed."""
     types_rule: str
@@ -43,8 +40,8 @@ class RoiOperator:
         control: Case | None = None,
     ) -> Case:
         """A case of this operator; `rules` and `asks` are separated by commas."""
-        roi_tensor = np.array(rois, np.float64).reshape(self.roi_shape(len(rois)))
-        attributes: dict[str, Any] = {} if pooled is None else {self.size_attribute: list(pooled)}
+        roi_tensor = np.array(rois, np.float64).reshape(self._roi_shape(len(rois)))
+        attributes: dict[str, Any] = {} if pooled is None else {self.version.size_attribute: list(pooled)}
         if scale is not None:
             attributes["spatial_scale"] = scale
         return make(
@@ -62,4 +59,7 @@ class RoiOperator:
 
     def rois(self, rows: Sequence[Sequence[float]]) -> Array:
         """A ROI tensor of this operator, float32."""
-        return np.array(rows, np.float32).reshape(self.roi_shape(len(rows)))
+        return np.array(rows, np.float32).reshape(self._roi_shape(len(rows)))
+
+    def _roi_shape(self, count: int) -> tuple[int, ...]:
+        return (*[1] * (self.version.roi_rank - 2), count, 5)

@@ -114,7 +114,7 @@ def empty_tensors(roi: RoiOperator) -> Iterator[Case]:
 
 def refusals(roi: RoiOperator) -> Iterator[Case]:
     """M1 to M3."""
-    size = roi.size_attribute
+    size = roi.version.size_attribute
     control = roi.case("control", "", "M3", [[0, 0, 0, 3, 2]], both(3, 4), (2, 2), scale=1.0)
     yield refusal(control, "no_size", f"Is a node without {size} refused?", "M3", attributes={size: None})
     yield refusal(control, "size_of_one", f"Is a {size} of one number refused?", "M3", attributes={size: [2]})

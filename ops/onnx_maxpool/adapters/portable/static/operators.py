@@ -1,0 +1,169 @@
+"""Each kind of operator as standard nodes without control flow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from onnx_maxpool.adapters.portable.static.edges import roi_bins
+from onnx_maxpool.adapters.portable.static.maxima import AxisPlan, plan_windows, row_major, window_max
+from onnx_maxpool.adapters.portable.static.roi import roi_max
+from onnx_maxpool.adapters.portable.static.tensors import Graph, Tensor, Value
+from onnx_maxpool.errors import OperatorError, shape
+from onnx_maxpool.operators import adaptive_max_pool, max_pooling1
+from onnx_maxpool.operators.definition import Operator
+from onnx_maxpool.operators.registry import OperatorVersion
+from onnx_maxpool.operators.roi import check_rois
+from onnx_maxpool.types import Array, BinEdges, Integers
+from onnx_maxpool.windows import adaptive_windows, sliding_windows
+
+INT64 = np.dtype(np.int64)
+COMPUTED = {
+    np.dtype(ml_dtypes.bfloat16): np.dtype(np.float32),
+    np.dtype(np.int16): np.dtype(np.int32),
+    np.dtype(np.uint16): np.dtype(np.int32),
+}
+"""The types that maxima are taken in, where runtimes have no Max in the tensor's own: nothing is lost."""
+COMPUTED_INDEX = {np.dtype(np.uint64): INT64}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A node whose operator is to be written out."""
+
+    name: str
+    """The operator's, as messages have it."""
+    inputs: Sequence[Value]
+    constants: Sequence[Array | None]
+    """The inputs that are constants of the model."""
+    attributes: Mapping[str, Any]
+    """Complete and checked."""
+    index_type: np.dtype[Any] | None
+    """None where no index is wanted."""
+    bin_edges: BinEdges | None = None
+    """None for operators without bins."""
+
+    @property
+    def x(self) -> Value:
+        """What is pooled."""
+        return self.inputs[0]
+
+    @property
+    def spatial(self) -> tuple[int, ...]:
+        """The spatial dimensions of X."""
+        return self.x.shape[2:]
+
+
+Outputs = list[Tensor]
+Translation = Callable[[Graph, Call], Outputs]
+
+
+def translation(definition: Operator, version: OperatorVersion) -> Translation:
+    """What writes an operator out, chosen by what it pools: bins of ROIs, parts of a given number, sliding windows."""
+    if version.bin_edges:
+        return roi_pooling
+    return adaptive if "output_size" in definition.inputs else sliding
+
+
+def roi_pooling(graph: Graph, call: Call) -> Outputs:
+    """M, D."""
+    x, given = call.inputs
+    height, width = next(value for name, value in call.attributes.items() if name != "spatial_scale")
+    count = given.shape[-2]
+    assert call.bin_edges is not None
+    rois: Tensor = given
+    constant = call.constants[1]
+    if constant is not None:
+        rois = constant
+        check_rois(call.name, constant.reshape(count, 5), x.shape[0])
+    elif count and not x.shape[0]:
+        raise OperatorError(
+            f"{call.name}: X has shape {shape(x.shape)} and rois {shape(given.shape)}, "
+            "expected no ROI, as X has batch size 0"
+        )
+    dims = (count, x.shape[1], height, width)
+    if 0 in dims:
+        return [np.zeros(dims, x.dtype)]
+    rois = graph.reshape(rois, (count, 5))
+    scale = float(call.attributes["spatial_scale"])
+    sizes = (x.shape[2], x.shape[3])
+    bins = roi_bins(graph, rois, x.shape[0], (height, width), scale, sizes, call.bin_edges)
+    if 0 in sizes:  # M9; what is bad is NaN here too
+        nothing, nan = np.array([[0], [np.nan]], COMPUTED.get(x.dtype, x.dtype))
+        filled = graph.elementwise("Where", graph.reshape(bins.is_bad, (count, 1, 1, 1)), nan, nothing)
+        return [graph.expand(graph.cast(filled, x.dtype), dims)]
+    return [graph.cast(roi_max(graph, _computed(graph, x), bins), x.dtype)]
+
+
+def adaptive(graph: Graph, call: Call) -> Outputs:
+    """A."""
+    sizes = call.constants[1]
+    if sizes is None:
+        raise OperatorError(
+            f"{call.name}: output_size is computed, expected a constant of the model, as there is to be no control flow"
+        )
+    counts = tuple(map(int, sizes))
+    adaptive_max_pool.check_sizes(counts)
+    if call.index_type is not None:
+        adaptive_max_pool.check_index(call.x.shape, call.index_type)
+    windows = list(map(adaptive_windows, call.spatial, counts))
+    plans = [plan_windows(*window, size) for window, size in zip(windows, call.spatial, strict=True)]
+    return pooled(graph, call, counts, plans, row_major(call.spatial), per_tensor=False)
+
+
+def sliding(graph: Graph, call: Call) -> Outputs:
+    """P."""
+    names = ("window_size", "strides", "start_padding", "end_padding")
+    settings = [call.attributes[name] for name in names]
+    dims = max_pooling1.output_shape(call.x.shape, *settings)
+    if call.index_type is not None:
+        max_pooling1.check_index(call.x.shape, call.index_type)
+    plans = [
+        plan_windows(*sliding_windows(size, *along), size) for size, *along in zip(call.spatial, *settings, strict=True)
+    ]
+    return pooled(graph, call, dims[2:], plans, row_major(call.spatial), per_tensor=True)
+
+
+def pooled(
+    graph: Graph,
+    call: Call,
+    sizes: Sequence[int],
+    plans: Sequence[AxisPlan],
+    numbers: Integers,
+    *,
+    per_tensor: bool,
+) -> Outputs:
+    """The values, and with an index the `numbers` of the cells that they come from, in the spatial dimensions' shape.
+
+    `per_tensor`: cells are numbered on from one channel to the next, and from one image to the next.
+    """
+    x, index_type = call.x, call.index_type
+    dims = (*x.shape[:2], *sizes)
+    if 0 in dims:
+        return [np.zeros(dims, dtype) for dtype in (x.dtype, index_type) if dtype is not None]
+    computed = _computed(graph, x)
+    if index_type is None:
+        return [graph.cast(window_max(graph, computed, plans).values, x.dtype)]
+    label_type = COMPUTED_INDEX.get(index_type, index_type)
+    maxima = window_max(graph, computed, plans, numbers.astype(label_type))
+    assert maxima.labels is not None
+    labels = maxima.labels
+    channels = x.shape[0] * x.shape[1]
+    if per_tensor and channels > 1:
+        first = row_major((*x.shape[:2], *(1 for _ in sizes))) * math.prod(call.spatial)
+        labels = graph.elementwise("Add", labels, first.astype(label_type))
+    if isinstance(labels, np.ndarray):
+        # Windows of one cell each: what does not depend on values some runtimes do not give as an output.
+        never = graph.elementwise("Less", maxima.values, maxima.values)
+        labels = np.broadcast_to(labels, dims)
+        labels = graph.elementwise("Where", never, labels, labels)
+    return [graph.cast(maxima.values, x.dtype), graph.cast(labels, index_type)]
+
+
+def _computed(graph: Graph, x: Value) -> Tensor:
+    return graph.cast(x, COMPUTED.get(x.dtype, x.dtype))

@@ -1,0 +1,299 @@
+"""Run both portable forms in runtimes that know nothing of us: `scripts/try_runtimes.py [RUNTIME ...]`.
+
+Each runs in a child process, as some crash; those that are not installed here get an environment of their own, from
+PyPI, under --work. Every case is random and compared cell by cell. docs/portable-runtimes.md is written from the
+results, which are kept beside it, so that runtimes may be tried one by one. The exit code is 1 where a runtime that is
+said to be right is not.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import onnx
+import typer
+from rich.console import Console
+
+from onnx_maxpool import to_portable
+from onnx_maxpool.cli.tables import plain_table
+from onnx_maxpool.difference import first_difference
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase  # noqa: E402
+
+DOCUMENT = ROOT / "docs" / "portable-runtimes.md"
+LIMIT_S = 1800
+"""For all jobs of a runtime."""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One runtime."""
+
+    title: str
+    modules: Sequence[str]
+    """That must be there."""
+    requirements: Sequence[str]
+    """What is installed where they are not; the first is the distribution whose version is told."""
+    beside: bool = True
+    """Whether it installs beside us: scripts/check runs those, and asks that they be right but for `faults`."""
+    faults: str = ""
+    """A pattern for the kinds of cases that it is known to fail in."""
+    also: Sequence[str] = ()
+    """The other types that it is asked for."""
+
+
+TYPES = ("float16", "double", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+RUNTIMES = {
+    "onnxruntime": Runtime("ONNX Runtime", ["onnxruntime"], ["onnxruntime"], also=TYPES),
+    "onnx_reference": Runtime("onnx.reference", ["onnx"], ["onnx"], also=TYPES),
+    "openvino": Runtime(
+        "OpenVINO, f32", ["openvino"], ["openvino"], also=TYPES, faults="double|u?int32|u?int64$|u?int64,"
+    ),
+    "opencv": Runtime("OpenCV", ["cv2", "onnx"], ["opencv-python-headless", "onnx"], also=TYPES, faults=", u?int"),
+    "tract": Runtime("tract", ["tract"], ["tract", "numpy"], also=TYPES, faults=", u?int|double"),
+    "iree": Runtime(
+        "IREE, llvm-cpu",
+        ["iree.compiler", "iree.runtime", "onnx"],
+        ["iree-base-compiler", "iree-base-runtime", "onnx"],
+        also=TYPES,
+        faults="uint64|, u?int|MaxPool with indices",  # the last in some shapes: its own code generator fails
+    ),
+    "emx_onnx_cgen": Runtime("emx-onnx-cgen, cc", ["emx_onnx_cgen"], ["emx-onnx-cgen", "onnx"], also=TYPES),
+    "onnx2torch": Runtime("onnx2torch", ["onnx2torch"], ["onnx2torch", "torch", "torchvision", "onnx"], beside=False),
+    "onnxruntime_openvino": Runtime(
+        "ONNX Runtime, OpenVINO provider", ["onnxruntime_openvino"], ["onnxruntime-openvino", "onnx"], beside=False
+    ),
+    "onnxruntime_qnn": Runtime(
+        "ONNX Runtime, QNN provider, simulator", ["onnxruntime_qnn"], ["onnxruntime-qnn", "onnx"], beside=False
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case in one form."""
+
+    kind: str
+    form: str
+    case: StaticCase
+    model: onnx.ModelProto
+    expected: Sequence[Any]
+
+
+STATIC, LOOPS = "without control flow", "with control flow"
+
+
+def jobs(runtime: Runtime, count: int) -> Iterator[Job]:
+    """The cases of a runtime: the same ones for each."""
+    kinds = FLOAT_CASES | {
+        kind: maker
+        for kind, maker in TYPED_CASES.items()
+        if kind.split(", ")[1] in runtime.also  # bfloat16 has no arrays that travel
+    }
+    for number, (kind, maker) in enumerate(kinds.items()):
+        rng = np.random.default_rng([2026, number])
+        for i in range(count):
+            case = maker(rng)
+            expected = case.expected()
+            yield Job(kind, STATIC, case, case.converted(), expected)
+            if i == 0 and kind in FLOAT_CASES and not kind.startswith("MaxPool "):
+                yield Job(kind, LOOPS, case, to_portable(case.model), expected)
+
+
+def environment(name: str, runtime: Runtime, work: Path) -> str:
+    """The Python that has the runtime."""
+    if all(_is_here(module) for module in runtime.modules):
+        return sys.executable
+    home = work / name
+    python = home / "bin" / "python"
+    if not (home / "installed").exists():
+        shutil.rmtree(home, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, *runtime.requirements], check=True)
+        (home / "installed").touch()
+    return str(python)
+
+
+def _is_here(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def answers(name: str, python: str, todo: Sequence[Job], folder: Path) -> list[str | list[Any]]:
+    """What the runtime gives for each job: outputs, or words."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for number, job in enumerate(todo):
+        place = folder / f"{number:04}"
+        place.mkdir(parents=True)
+        onnx.save_model(job.model, place / "model.onnx")
+        np.savez(place / "inputs.npz", **job.case.inputs)
+    first = 0
+    while first < len(todo):
+        command = [python, ROOT / "scripts" / "runtime_worker.py", name, folder, str(first)]
+        done = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, check=False, timeout=LIMIT_S, errors="replace"
+        )
+        if done.returncode == 0:
+            break
+        first = sum((folder / f"{number:04}" / "started").exists() for number in range(len(todo)))
+        if not first:
+            raise SystemExit(f"{name}: {done.stderr}")
+        (folder / f"{first - 1:04}" / "error.txt").write_text(f"the process ends with {done.returncode}")
+    return [_answer(folder / f"{number:04}") for number in range(len(todo))]
+
+
+def _answer(place: Path) -> str | list[Any]:
+    if (place / "error.txt").exists():
+        return (place / "error.txt").read_text()
+    with np.load(place / "outputs.npz") as file:
+        return [file[key] for key in file.files]
+
+
+def difference(given: str | list[Any], expected: Sequence[Any]) -> str:
+    """What is wrong, in the runtime's words where it has any; nothing if all is right.
+
+    A runtime may have an output in another type, if each value in it is right: OpenCV has float for float16, and
+    IREE's integers have no sign.
+    """
+    if isinstance(given, str):
+        return given
+    for actual, right in zip(given, expected, strict=True):
+        same_kind = right.dtype.kind in "iu" and actual.dtype.kind in "iu" and actual.itemsize == right.itemsize
+        typed = actual.view(right.dtype) if same_kind and actual.shape else actual.astype(right.dtype)
+        found = first_difference(right, typed)
+        if found is not None:
+            return str(found)
+    return ""
+
+
+def tried(name: str, runtime: Runtime, count: int, work: Path) -> dict[str, Any]:
+    """A runtime's results: by form and kind, how many cases are right of how many, and the first fault."""
+    python = environment(name, runtime, work)
+    todo = list(jobs(runtime, count))
+    results: dict[str, dict[str, Any]] = {STATIC: {}, LOOPS: {}}
+    for job, given in zip(todo, answers(name, python, todo, work / f"{name}-jobs"), strict=True):
+        row = results[job.form].setdefault(job.kind, {"right": 0, "of": 0, "fault": ""})
+        found = difference(given, job.expected)
+        row["of"] += 1
+        row["right"] += not found
+        row["fault"] = row["fault"] or short(found)
+    code = f"import importlib.metadata; print(importlib.metadata.version({runtime.requirements[0]!r}))"
+    told = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    return {"version": told, "date": datetime.date.today().isoformat(), **results}
+
+
+def short(words: str) -> str:
+    """The line that says something, without places on this machine."""
+    lines = [line for line in words.splitlines() if line.strip()]
+    line = lines[0] if lines else ""
+    if "Traceback" in line:
+        line = next(
+            (line for line in lines if re.match(r"\w[\w.]*(Error|Exception):", line) and line != lines[0]), line
+        )
+    line = re.sub(r"(/[\w.+-]+){2,}/?(:\d+)*:? ?", "", line)
+    return line if len(line) <= 160 else f"{line[:157]}..."
+
+
+HEAD = """# Where the portable forms run
+
+Written by `scripts/try_runtimes.py`; do not edit. Each runtime runs in a process of its own and knows nothing of our
+operators; every case is random, with malformed, huge and infinite ROIs, empty bins, -inf among the values and windows
+that hold equal ones, and is compared cell by cell. A runtime is right where every cell is.
+"""
+
+
+def document(results: dict[str, Any]) -> str:
+    known = {name: results[name] for name in RUNTIMES if name in results}
+    rows = [["runtime", "version", STATIC, LOOPS, "what it says of that, or the first cell that differs"]]
+    for name, found in known.items():
+        cells = [RUNTIMES[name].title, found["version"]]
+        for form in (STATIC, LOOPS):
+            floats = [row for kind, row in found[form].items() if kind in FLOAT_CASES]
+            cells.append(f"{sum(row['right'] for row in floats)} of {sum(row['of'] for row in floats)}")
+        fault = next((row["fault"] for row in found[LOOPS].values() if row["fault"]), "")
+        rows.append([*cells, f"`{fault}`" if fault else ""])
+    parts = [HEAD, "## Float: cases that are right\n", table(rows)]
+    notes: dict[str, int] = {}
+
+    def cell(row: dict[str, Any] | None) -> str:
+        if row is None:
+            return ""
+        if not row["fault"]:
+            return "right"
+        return f"{row['right']} of {row['of']} [{notes.setdefault(row['fault'], len(notes) + 1)}]"
+
+    for title, kinds in (("Float, by operator", FLOAT_CASES), ("Other types", TYPED_CASES)):
+        shown = {name: found for name, found in known.items() if any(kind in found[STATIC] for kind in kinds)}
+        header = [STATIC, *(RUNTIMES[name].title for name in shown)]
+        lines = [
+            [kind, *(cell(found[STATIC].get(kind)) for found in shown.values())]
+            for kind in kinds
+            if any(kind in found[STATIC] for found in shown.values())
+        ]
+        parts += [f"\n## {title}\n", table([header, *lines])]
+    parts.append("")
+    parts += [f"{number}. `{fault}`" for fault, number in notes.items()]
+    return "\n".join(parts) + "\n"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    header, *lines = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (header, ["---"] * len(header), *lines))
+
+
+def main(
+    names: Annotated[list[str] | None, typer.Argument(help="Runtimes to try; all unless given.")] = None,
+    *,
+    beside: Annotated[bool, typer.Option(help="Only those that install beside us, and write nothing.")] = False,
+    count: Annotated[int, typer.Option(min=1, help="Cases of each kind.")] = 3,
+    work: Annotated[Path, typer.Option(help="Where environments are kept.")] = ROOT / "build" / "runtimes",
+) -> None:
+    if unknown := [name for name in names or [] if name not in RUNTIMES]:
+        raise typer.BadParameter(f"{', '.join(unknown)}, expected {', '.join(RUNTIMES)}")
+    work = work.resolve()
+    kept = DOCUMENT.with_suffix(".json")
+    console = Console(highlight=False)
+    shown = plain_table("runtime", "right", "of", "not as expected")
+    failed = False
+    for name in names or [name for name, runtime in RUNTIMES.items() if runtime.beside or not beside]:
+        runtime = RUNTIMES[name]
+        with console.status(name):
+            found = tried(name, runtime, count, work)
+        rows = found[STATIC]
+        wrong = [
+            kind
+            for kind, row in rows.items()
+            if row["fault"] and not (runtime.faults and re.search(runtime.faults, kind)) and runtime.beside
+        ]
+        failed |= bool(wrong)
+        right, total = (str(sum(row[key] for row in rows.values())) for key in ("right", "of"))
+        shown.add_row(runtime.title, right, total, "; ".join(f"{kind}: {rows[kind]['fault']}" for kind in wrong))
+        if not beside:
+            results = json.loads(kept.read_text()) if kept.exists() else {}
+            results[name] = found
+            kept.write_text(json.dumps(results, indent=1) + "\n")
+            DOCUMENT.write_text(document(results))
+    console.print(shown)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    typer.run(main)

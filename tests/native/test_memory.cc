@@ -1,0 +1,87 @@
+// Poolings without ROIs: their memory beside inputs and outputs does not grow with their windows (SECURITY.md), and
+// what they do with many is right.
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "library_cases.h"
+#include "require.h"
+
+namespace {
+
+using onnx_maxpool::ElementType;
+using onnx_maxpool::Shape;
+
+// Bytes that the library asks for in a run.
+size_t bytes_of(const OperatorCase& c) {
+  const auto inputs = c.input_values();
+  const OrtCustomOp& op = *stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
+  stand_in::library_bytes = 0;
+  stand_in::failing_allocation = std::numeric_limits<int64_t>::max();  // so that they are counted
+  const stand_in::Run run = stand_in::run(op, c.node, inputs, c.version);
+  stand_in::failing_allocation = -1;
+  require(!run.created.code && !run.computed.code, run.created.message + run.computed.message);
+  return stand_in::library_bytes;
+}
+
+struct Many {
+  std::string what;
+  std::function<OperatorCase(int64_t)> of;  // so many windows, about
+};
+
+std::vector<Many> many_windows() {
+  const auto row = [](int64_t length, int64_t step, int64_t padding, int64_t rows) {
+    return [=](int64_t n) {
+      return max_pooling1(ElementType::int8_, {1, 1, 2, n * step}, {rows, length}, {1, step}, {0, padding},
+                          {rows - 1, padding});
+    };
+  };
+  return {
+      {"windows that slide by 1", row(3, 1, 2, 2)},
+      {"windows that slide by 2", row(4, 2, 1, 1)},
+      {"long windows that slide", row(700, 1, 650, 2)},
+      {"windows that are gathered", row(3, 3, 2, 1)},
+      {"windows that overlap, gathered", row(40, 5, 30, 2)},
+      {"rows",
+       [](int64_t n) { return max_pooling1(ElementType::int8_, {1, 1, n, 2}, {3, 2}, {1, 1}, {1, 0}, {1, 1}); }},
+      {"rows of one window",
+       [](int64_t n) { return max_pooling1(ElementType::int8_, {1, 1, n, 3}, {3, 3}, {1, 1}, {1, 0}, {1, 0}); }},
+      {"planes",
+       [](int64_t n) {
+         return max_pooling1(ElementType::int8_, {1, 1, n, 2, 2}, {2, 1, 1}, {1, 1, 1}, {1, 0, 0}, {0, 0, 0});
+       }},
+      {"even windows",
+       [](int64_t n) {
+         return adaptive_max_pool(ElementType::float16_, {1, 1, 2 * n + 1}, {static_cast<long double>(n)});
+       }},
+      {"even windows of rows",
+       [](int64_t n) {
+         return adaptive_max_pool(ElementType::float16_, {1, 1, n + 7, 3}, {static_cast<long double>(n), 2});
+       }},
+      {"even windows of two rows",
+       [](int64_t n) {
+         return adaptive_max_pool(ElementType::float16_, {1, 1, 2, n + 7}, {1, static_cast<long double>(n)});
+       }},
+      {"more windows than cells",
+       [](int64_t n) {
+         return adaptive_max_pool(ElementType::float16_, {1, 1, n / 3}, {static_cast<long double>(n)});
+       }},
+  };
+}
+
+}  // namespace
+
+int main() {
+  require_target();
+  for (const Many& many : many_windows()) {
+    // Around the ends of the pieces in which they are taken, and beyond.
+    for (int64_t n : {4095, 4096, 4097, 8193, 13000}) check(many.of(n));
+    const size_t bytes = bytes_of(many.of(1 << 18));
+    // For three threads; a list of the windows would take 4 MiB.
+    require(bytes <= 1 << 20, many.what + " take " + std::to_string(bytes) + " bytes");
+  }
+  std::puts("all is well");
+  return 0;
+}

@@ -1,0 +1,214 @@
+"""Random cases of every operator with shapes that are known, for the form without control flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from support.pool_cases import DOMAINS, SPELLINGS, dtype_of, version_of
+from support.portable_runtimes import in_onnxruntime
+
+from onnx_maxpool import to_portable
+from onnx_maxpool.adapters.reference import reference_evaluator
+from onnx_maxpool.types import Array
+
+OPSET = 17
+"""Of ai.onnx: one that every runtime takes."""
+NEWEST = {"directml": 5, "org.openvinotoolkit": 8}
+"""Opsets of the operators' other domains."""
+
+
+@dataclass(frozen=True)
+class StaticCase:
+    """A model of one node of ours, or of ai.onnx, and inputs."""
+
+    operator: str
+    about: str
+    inputs: Mapping[str, Array]
+    constants: Mapping[str, Array] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    index_type: str | None = None
+    """None where no index is wanted."""
+
+    def __str__(self) -> str:
+        return f"{self.operator} {self.about}"
+
+    @property
+    def model(self) -> onnx.ModelProto:
+        """All shapes are declared."""
+        arrays = {**self.inputs, **self.constants}
+        domain = DOMAINS.get(self.operator, "")
+        declared = [
+            helper.make_tensor_value_info(name, int(helper.np_dtype_to_tensor_dtype(array.dtype)), array.shape)
+            for name, array in self.inputs.items()
+        ]
+        outputs = [helper.make_tensor_value_info("Y", declared[0].type.tensor_type.elem_type, None)]
+        if self.index_type:
+            data_type = TensorProto.DataType.Value(self.index_type.upper())
+            outputs.append(helper.make_tensor_value_info("Indices", data_type, None))
+        order = [name for name in ("X", "rois", "output_size") if name in arrays]
+        attributes = dict(self.attributes)
+        if self.index_type and len(self._index_types) > 1:
+            attributes["index_element_type"] = {name: key for key, name in SPELLINGS.items()}[self.index_type]
+        node = helper.make_node(self.operator, order, [y.name for y in outputs], "pool", domain=domain, **attributes)
+        weights = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
+        graph = helper.make_graph([node], "main_graph", declared, outputs, weights)
+        imports = {domain: NEWEST.get(domain, OPSET), "": 22 if arrays["X"].dtype.name == "bfloat16" else OPSET}
+        opsets = [helper.make_opsetid(*item) for item in imports.items()]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+    @property
+    def _index_types(self) -> tuple[str, ...]:
+        return version_of(self.operator, NEWEST[DOMAINS[self.operator]]).index_types if self.operator in DOMAINS else ()
+
+    def converted(self, **options: Any) -> onnx.ModelProto:
+        """Without control flow, and without MaxPool's indices."""
+        return to_portable(self.model, control_flow=False, max_pool_indices=True, **options)
+
+    def expected(self) -> list[Array]:
+        """What our reference gives, and of MaxPool ONNX Runtime, as onnx.reference numbers rank 3 otherwise."""
+        if self.operator not in DOMAINS:
+            return in_onnxruntime(self.model, self.inputs)
+        outputs = reference_evaluator(self.model).run(None, dict(self.inputs))
+        assert isinstance(outputs, list)
+        return [np.asarray(output) for output in outputs]
+
+
+def numbers(rng: np.random.Generator, shape: Sequence[int], element_type: str, *, low: bool = True) -> Array:
+    """Few different values, so that windows hold equal ones; with `low` many of the type's lowest, for floats -inf."""
+    dtype = dtype_of(element_type)
+    if dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        values = [1, 2, 3, *([ends.min, ends.min, ends.min + 1, ends.max - 1, ends.max] if low else [])]
+        return rng.choice(np.array(values, dtype), tuple(shape))
+    x = rng.integers(-9, 10, tuple(shape)) / 4
+    if low:
+        x[rng.random(x.shape) < 0.4] = -np.inf
+        x[rng.random(x.shape) < 0.05] = np.inf
+    return x.astype(dtype)
+
+
+def rois_of(rng: np.random.Generator, count: int, shape: Sequence[int], scale: float, element_type: str) -> Array:
+    """Some malformed, some beyond the map, many with halves, negative ones too; some huge and infinite."""
+    n, _, height, width = shape
+    corners = rng.uniform(-0.4, 1.4, (count, 2, 2)) * (width, height)
+    corners = np.where(rng.random((count, 1, 1)) < 0.25, corners, np.sort(corners, axis=1))
+    corners = np.where(rng.random(corners.shape) < 0.3, np.round(corners) + 0.5, corners)
+    corners = np.where(rng.random((count, 1, 1)) < 0.2, corners * 10.0 ** rng.uniform(0, 13, corners.shape), corners)
+    corners = np.where(rng.random(corners.shape) < 0.02, np.copysign(np.inf, corners), corners)
+    with np.errstate(over="ignore"):
+        rois = np.concatenate([rng.integers(0, n, (count, 1)), corners.reshape(count, 4) / scale], axis=1)
+        return rois.astype(dtype_of(element_type))
+
+
+def roi_case(rng: np.random.Generator, operator: str, element_type: str, *, constant: bool) -> StaticCase:
+    shape = tuple(int(dim) for dim in rng.integers(1, (4, 6, 40, 40)))
+    sides = [int(side) for side in rng.integers(1, 9, 2)]
+    scale = float(rng.choice([1, 0.5, 0.0625, 0.7]))
+    rois = rois_of(rng, int(rng.integers(1, 25)), shape, scale, element_type)
+    x = numbers(rng, shape, element_type)
+    size = {"MaxRoiPool": "pooled_shape", "RoiPooling": "pooled_size"}[operator]
+    given = {"rois": rois if operator == "MaxRoiPool" else rois[None, None]}
+    about = f"{list(shape)}, {len(rois)} {'constant ' if constant else ''}ROIs to {sides}, {element_type}"
+    inputs, constants = ({"X": x}, given) if constant else ({"X": x, **given}, {})
+    return StaticCase(operator, about, inputs, constants, {size: sides, "spatial_scale": scale})
+
+
+def adaptive_case(rng: np.random.Generator, element_type: str, rank: int, index_type: str | None) -> StaticCase:
+    shape = [int(dim) for dim in rng.integers(1, 4, 2)] + [int(dim) for dim in rng.integers(1, 14, rank)]
+    sizes = rng.integers(1, 9, rank)
+    index = f", indices {index_type}" if index_type else ""
+    about = f"{shape} to {sizes.tolist()}, {element_type}{index}"
+    x = numbers(rng, shape, element_type)
+    return StaticCase("AdaptiveMaxPool", about, {"X": x}, {"output_size": sizes}, {}, index_type)
+
+
+def sliding(rng: np.random.Generator, size: int) -> tuple[int, int, int, int]:
+    """Window, stride and paddings that an axis has a window for."""
+    window = int(rng.integers(1, 9))
+    start, end = (int(p) for p in rng.integers(0, window, 2))
+    if size + start + end < window:
+        window, start, end = size, 0, 0
+    return window, int(rng.integers(1, 5)), start, end
+
+
+def sliding_case(rng: np.random.Generator, element_type: str, rank: int, index_type: str | None) -> StaticCase:
+    shape = [int(dim) for dim in rng.integers(1, 4, 2)] + [int(dim) for dim in rng.integers(1, 14, rank)]
+    names = ("window_size", "strides", "start_padding", "end_padding")
+    along = zip(*(sliding(rng, size) for size in shape[2:]), strict=True)
+    attributes = {name: list(values) for name, values in zip(names, along, strict=True)}
+    index = f", indices {index_type}" if index_type else ""
+    about = f"{shape} by {attributes['window_size']}, {element_type}{index}"
+    return StaticCase("MaxPooling1", about, {"X": numbers(rng, shape, element_type)}, {}, attributes, index_type)
+
+
+def max_pool_case(rng: np.random.Generator, element_type: str, rank: int) -> StaticCase:
+    """MaxPool of ai.onnx with its index."""
+    shape = [int(dim) for dim in rng.integers(1, 4, 2)] + [int(dim) for dim in rng.integers(4, 14, rank)]
+    along = list(zip(*(sliding(rng, min(size, 4)) for size in shape[2:]), strict=True))
+    attributes = {"kernel_shape": list(along[0]), "strides": list(along[1]), "pads": [*along[2], *along[3]]}
+    about = f"{shape} by {attributes['kernel_shape']}, {element_type}, indices int64"
+    return StaticCase("MaxPool", about, {"X": numbers(rng, shape, element_type, low=False)}, {}, attributes, "int64")
+
+
+Maker = Callable[[np.random.Generator], StaticCase]
+
+FLOAT_CASES: dict[str, Maker] = {
+    "MaxRoiPool": lambda rng: roi_case(rng, "MaxRoiPool", "float", constant=False),
+    "MaxRoiPool, constant ROIs": lambda rng: roi_case(rng, "MaxRoiPool", "float", constant=True),
+    "RoiPooling": lambda rng: roi_case(rng, "RoiPooling", "float", constant=False),
+    "RoiPooling, constant ROIs": lambda rng: roi_case(rng, "RoiPooling", "float", constant=True),
+    **{
+        f"AdaptiveMaxPool, rank {rank + 2}": lambda rng, rank=rank: adaptive_case(rng, "float", rank, None)  # type: ignore[misc]
+        for rank in (1, 2, 3)
+    },
+    **{
+        f"AdaptiveMaxPool, rank {rank + 2}, indices {index}": lambda rng, rank=rank, index=index: adaptive_case(  # type: ignore[misc]
+            rng, "float", rank, index
+        )
+        for rank in (1, 2, 3)
+        for index in ("int64", "int32")
+    },
+    **{
+        f"MaxPooling1, rank {rank + 2}": lambda rng, rank=rank: sliding_case(rng, "float", rank, None)  # type: ignore[misc]
+        for rank in (2, 3)
+    },
+    **{
+        f"MaxPooling1, rank {rank + 2}, indices {index}": lambda rng, rank=rank, index=index: sliding_case(  # type: ignore[misc]
+            rng, "float", rank, index
+        )
+        for rank in (2, 3)
+        for index in ("uint32", "uint64")
+    },
+    **{
+        f"MaxPool with indices, rank {rank + 2}": lambda rng, rank=rank: max_pool_case(rng, "float", rank)  # type: ignore[misc]
+        for rank in (1, 2, 3)
+    },
+}
+"""What is asked of every runtime, by what it is."""
+
+ROI_TYPES = ("float16", "bfloat16", "double")
+INTEGER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+def _typed_cases() -> Iterator[tuple[str, Maker]]:
+    for name in ROI_TYPES:
+        yield f"MaxRoiPool, {name}", lambda rng, name=name: roi_case(rng, "MaxRoiPool", name, constant=False)
+        yield (
+            f"AdaptiveMaxPool, {name}, indices int64",
+            lambda rng, name=name: adaptive_case(rng, name, 2, "int64"),
+        )
+    for name in INTEGER_TYPES:
+        yield f"MaxPooling1, {name}", lambda rng, name=name: sliding_case(rng, name, 2, None)
+        yield (
+            f"MaxPooling1, {name}, indices uint32",
+            lambda rng, name=name: sliding_case(rng, name, 2, "uint32"),
+        )
+
+
+TYPED_CASES: dict[str, Maker] = dict(_typed_cases())
+"""Other types, by what they are."""
