@@ -68,7 +68,7 @@ def translate(
         index,
         bin_edges,
     )
-    return _written(node, call, translation(definition, version), prefix)
+    return _written(node, call, translation(version), prefix)
 
 
 def translate_max_pool(node: NodeProto, types: Types, prefix: str) -> list[NodeProto]:
