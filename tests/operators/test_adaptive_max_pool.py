@@ -130,7 +130,7 @@ def test_no_channel_has_more_cells_than_indices_where_there_is_none() -> None:
     """G7: what is refused for one image is an empty output for none."""
     none = np.broadcast_to(np.float32(0), (0, 1, 2**16, 2**15 + 1))
     definition = operator(NAME)
-    _, index = definition.run(
+    _, index = definition.compute(
         version_of(NAME, OPSET), none, np.array([1, 1]), with_index=True, index_element_type="i32"
     )
     assert index.shape == (0, 1, 1, 1)

@@ -163,7 +163,7 @@ def test_nan_is_no_warning() -> None:
 def test_indices_beyond_32_bits() -> None:
     """P5: uint64 numbers what uint32 cannot. One cell that stands for all of three large images."""
     x = np.broadcast_to(np.int8(0), (3, 1, 2**16, 2**15 + 1))
-    y, index = operator(NAME).run(
+    y, index = operator(NAME).compute(
         version_of(NAME, 5), x, with_index=True, window_size=[1, 1], strides=[2**16, 2**16], index_element_type="u64"
     )
     assert y.shape == (3, 1, 1, 1)

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from onnx_maxpool.adapters.sessions import NEWEST, Setting, run
+from onnx_maxpool.adapters.sessions import NEWEST, Setting, run_one_node
 from onnx_maxpool.errors import OperatorError, listing
 from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS
 from onnx_maxpool.types import Array, BinEdges
@@ -35,7 +35,7 @@ def max_roi_pool(
     shape = _integers("MaxRoiPool", "pooled_shape", pooled_shape)
     x, rois = _array(x), _array(rois)
     attributes = (shape, _scale("MaxRoiPool", spatial_scale))
-    return run(Setting("MaxRoiPool", (x.dtype, rois.dtype), attributes, bin_edges=bin_edges), x, rois)[0]
+    return run_one_node(Setting("MaxRoiPool", (x.dtype, rois.dtype), attributes, bin_edges=bin_edges), x, rois)[0]
 
 
 def roi_pooling(
@@ -50,7 +50,7 @@ def roi_pooling(
     size = _integers("RoiPooling", "pooled_size", pooled_size)
     x, rois = _array(x), _array(rois)
     attributes = (size, _scale("RoiPooling", spatial_scale))
-    return run(Setting("RoiPooling", (x.dtype, rois.dtype), attributes, bin_edges=bin_edges), x, rois)[0]
+    return run_one_node(Setting("RoiPooling", (x.dtype, rois.dtype), attributes, bin_edges=bin_edges), x, rois)[0]
 
 
 @overload
@@ -141,7 +141,7 @@ def _with_index(
     if with_index:
         attributes.append((INDEX_ATTRIBUTE, _index_spelling(name, index_dtype)))
     dtypes = tuple(x.dtype for x in inputs)
-    outputs = run(Setting(name, dtypes, tuple(attributes), with_index), *inputs)
+    outputs = run_one_node(Setting(name, dtypes, tuple(attributes), with_index), *inputs)
     return (outputs[0], outputs[1]) if with_index else outputs[0]
 
 

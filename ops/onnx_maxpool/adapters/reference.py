@@ -56,7 +56,7 @@ def _reference_op(newest: OperatorVersion, bin_edges: BinEdges | None) -> type[O
         for attribute in self.onnx_node.attribute:
             if attribute.name in known:
                 check_kind(version, attribute, known[attribute.name].kind)
-        return definition.run(
+        return definition.compute(
             version,
             *inputs,
             with_index=len(self.onnx_node.output) > 1 and bool(self.onnx_node.output[1]),

@@ -40,7 +40,7 @@ class Setting(NamedTuple):
     bin_edges: BinEdges | None = None
 
 
-def run(setting: Setting, *inputs: Array) -> list[Array]:
+def run_one_node(setting: Setting, *inputs: Array) -> list[Array]:
     """The operator's outputs for these inputs, which are of the setting's dtypes.
 
     Raises OperatorError for whatever the operator refuses, and for the rest what ONNX Runtime raises.

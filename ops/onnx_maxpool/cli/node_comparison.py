@@ -71,7 +71,7 @@ def _difference(call: Call, given: Sequence[Array], found: Sequence[Array]) -> s
     """How `found` differs from the reference's outputs; None where it does not."""
     definition = operator(call.operator)
     try:
-        expected = definition.run(
+        expected = definition.compute(
             call.version, *given, with_index=len(found) > 1, bin_edges=call.bin_edges, **call.attributes
         )
     except OperatorError as error:

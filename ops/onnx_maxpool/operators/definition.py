@@ -123,7 +123,7 @@ class Operator:
             raise OperatorError(f'{version.name}: {INDEX_ATTRIBUTE} is "{escaped(chosen)}", expected {expected}')
         return attributes
 
-    def run(
+    def compute(
         self,
         version: OperatorVersion,
         *inputs: Array,

@@ -24,5 +24,5 @@ def cases() -> Iterator[Case]:
         attributes=attributes,
         inputs={"X": x},
         outputs=("Y", "Indices"),
-        asks="numbering, tie, padding",
+        asks="index scope, tie, padding",
     )

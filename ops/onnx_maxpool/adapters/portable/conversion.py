@@ -9,7 +9,7 @@ from functools import cached_property
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, numpy_helper
 
 from onnx_maxpool.adapters.portable.expansion import inline
-from onnx_maxpool.adapters.portable.library import DOMAIN, functions
+from onnx_maxpool.adapters.portable.library import DOMAIN, function_library
 from onnx_maxpool.adapters.portable.static.shapes import declare_shapes, fix_dims
 from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
 from onnx_maxpool.errors import OperatorError, listing
@@ -177,7 +177,7 @@ class _PortableRewriter(Rewriter):
                 prefix = self.fresh_prefix(node.output[0])
                 return translate(node, version, scope.types, self.constants(scope), bin_edges, prefix)
             call, element_type = _call(found, version, scope.types)
-            library = functions(element_type, opset, bin_edges)
+            library = function_library(element_type, opset, bin_edges)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
         return inline(call, library, DOMAIN, self.fresh_prefix(node.output[0]))

@@ -37,7 +37,7 @@ $reduce$suffix <axes> (x) => (y)
 
 
 @lru_cache(maxsize=64)
-def functions(element_type: str, opset: int, bin_edges: BinEdges | None = None) -> dict[str, FunctionProto]:
+def function_library(element_type: str, opset: int, bin_edges: BinEdges | None = None) -> dict[str, FunctionProto]:
     """By name, every operator and what it calls, for an element type by ONNX's name and an opset of ai.onnx.
 
     Without `bin_edges`, those of ROIs are not among them. Raises OperatorError for an opset that is too old.
@@ -92,7 +92,7 @@ def whole_function(
 
     Its inputs and outputs are the call's, and so are the `attributes`, which the call leaves open.
     """
-    library = functions(element_type, opset, bin_edges)
+    library = function_library(element_type, opset, bin_edges)
     nodes = inline(call, library, DOMAIN, name, open_attributes=attributes)
     imports = [helper.make_opsetid("", opset)]
     return helper.make_function(

@@ -154,7 +154,7 @@ def evaluate(call: Call, index_type: np.dtype[Any] | None, inputs: Sequence[Arra
         dtypes = [arrays[0].dtype, *index_types]
         evaluate_it = functools.partial(_checked, call.operator, definition, functions[call.function], dtypes)
         definition = replace(definition, evaluate=evaluate_it)
-    outputs = definition.run(
+    outputs = definition.compute(
         call.version, *arrays, with_index=index_type is not None, bin_edges=call.bin_edges, **call.attributes
     )
     travelling = [inputs[0].dtype, *index_types]
