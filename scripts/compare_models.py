@@ -20,7 +20,7 @@ from rich.text import Text
 from onnx_maxpool import load
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.comparison import Comparison, compare
-from onnx_maxpool.cli.tables import add_row, milliseconds, plain_table, verdict
+from onnx_maxpool.cli.terminal import add_row, milliseconds, plain_table, verdict
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.graph.reading import read_model
 from onnx_maxpool.types import element_type

@@ -24,7 +24,7 @@ import typer
 from packaging.requirements import Requirement
 from rich.console import Console
 
-from onnx_maxpool.cli.tables import plain_table
+from onnx_maxpool.cli.terminal import plain_table
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("onnxruntime", "onnxruntime-extensions", "numpy", "onnx", "openvino")

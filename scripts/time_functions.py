@@ -21,7 +21,7 @@ from onnx import parser
 from rich.console import Console
 
 from onnx_maxpool import load, max_roi_pool
-from onnx_maxpool.cli.tables import add_row, plain_table
+from onnx_maxpool.cli.terminal import add_row, plain_table
 
 SIZES = {"tiny": ((1, 3, 16, 16), 2, (2, 2), 1), "VGG-16": ((1, 512, 38, 50), 300, (7, 7), 100)}
 """Shape of the feature map, ROIs, bins, and the number by which the calls are divided."""

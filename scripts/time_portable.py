@@ -24,7 +24,8 @@ from rich.console import Console
 import onnx_maxpool
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.rows import ROI_CASES, RoiCase, Row
-from onnx_maxpool.cli.tables import plain_table
+from onnx_maxpool.cli.terminal import plain_table
+from onnx_maxpool.graph.building import Declared, as_array, one_node
 from onnx_maxpool.types import Array
 
 CASES = (ROI_CASES[0], ROI_CASES[4], ROI_CASES[3], ROI_CASES[7])
@@ -46,14 +47,10 @@ print(peak() - before)
 
 
 def model_of(case: RoiCase, inputs: dict[str, Array]) -> onnx.ModelProto:
-    declared = [
-        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, array.shape) for name, array in inputs.items()
-    ]
     sides = [case.pooled, case.pooled]
     node = helper.make_node("MaxRoiPool", ["X", "rois"], ["Y"], pooled_shape=sides, spatial_scale=case.scale)
-    y = helper.make_tensor_value_info("Y", onnx.TensorProto.FLOAT, None)
-    graph = helper.make_graph([node], "row", declared, [y])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    values = {**{name: as_array(array) for name, array in inputs.items()}, "Y": Declared("float")}
+    return one_node(node, values, {"": 17}, name="row")
 
 
 def memory(model: onnx.ModelProto, inputs: Path, library: str) -> int:

@@ -26,7 +26,7 @@ import typer
 from rich.console import Console
 
 from onnx_maxpool import to_portable
-from onnx_maxpool.cli.tables import plain_table
+from onnx_maxpool.cli.terminal import plain_table
 from onnx_maxpool.difference import first_difference
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,7 +14,7 @@ from support import one_node
 import onnx_maxpool
 from onnx_maxpool.conformance.backends.openvino import OpenVino
 from onnx_maxpool.conformance.cases import all_cases
-from onnx_maxpool.conformance.run.attempt import attempt
+from onnx_maxpool.conformance.run.execution import execute
 from onnx_maxpool.conformance.run.judge import Outcome
 from onnx_maxpool.conformance.run.runner import run_cases
 from onnx_maxpool.difference import first_difference
@@ -65,8 +65,8 @@ def processor_converts_to_bfloat16() -> bool:
 def test_the_conformance_cases_through_the_extension() -> None:
     """Each case's own file. Doubles and subnormal bfloat16 may change; wrong sizes and integers are not refused."""
     cases = [case for case in all_cases() if case.operator == "AdaptiveMaxPool" and case.required]
-    results = list(run_cases(partial(attempt, OpenVino), cases))
-    wrong = {result.case.name: "; or ".join(result.ways) for result in results if result.outcome is not Outcome.PASS}
+    results = list(run_cases(partial(execute, OpenVino), cases))
+    wrong = {result.case.name: "; or ".join(result.answers) for result in results if result.outcome is not Outcome.PASS}
     assert wrong == DIVERGENCES | (
         {"adaptive_max_pool_8_bfloat16_extremes": ""} if processor_converts_to_bfloat16() else {}
     )

@@ -14,7 +14,7 @@ import onnx
 import pytest
 from builders import MODELS
 from onnx import helper, parser, shape_inference
-from support import roi_cases
+from support import one_node
 from support.portable_runtimes import Run, assert_equal, in_onnxruntime, in_openvino, in_reference
 from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase
 
@@ -66,10 +66,12 @@ def test_random_cases_of_other_types(run: Run, name: str) -> None:
 
 @pytest.mark.parametrize("opset", range(13, 24))
 def test_every_opset(opset: int) -> None:
-    proto = sized(roi_cases.model("float", opset, pooled_shape=(3, 2), spatial_scale=0.5), X=(2, 3, 9, 11), rois=(6, 5))
-    x, rois = roi_cases.random_case(np.random.default_rng(opset), np.dtype("f"), (2, 3, 9, 11), 6, 0.5, special=False)
+    proto = sized(
+        one_node.roi_model("float", opset, pooled_shape=(3, 2), spatial_scale=0.5), X=(2, 3, 9, 11), rois=(6, 5)
+    )
+    x, rois = one_node.random_rois(np.random.default_rng(opset), np.dtype("f"), (2, 3, 9, 11), 6, 0.5, special=False)
     feeds = {"X": x, "rois": rois}
-    expected = [roi_cases.reference(proto, x, rois)]
+    expected = [one_node.reference_rois(proto, x, rois)]
     for run in (in_onnxruntime, in_reference):
         assert_equal(run(to_portable(proto, control_flow=False), feeds), expected)
 
@@ -96,8 +98,8 @@ def test_bin_edges(run: Run, bin_edges: Any, count: int) -> None:
     x = np.stack([cells, -cells]).reshape(1, 2, 1, 600)
     rois = np.zeros((512, 5), np.float32)
     rois[:, 3] = np.arange(512)
-    proto = sized(roi_cases.model(pooled_shape=(1, count)), X=x.shape, rois=rois.shape)
-    expected = roi_cases.reference(proto, x, rois, bin_edges=bin_edges)
+    proto = sized(one_node.roi_model(pooled_shape=(1, count)), X=x.shape, rois=rois.shape)
+    expected = one_node.reference_rois(proto, x, rois, bin_edges=bin_edges)
     model = to_portable(proto, control_flow=False, bin_edges=bin_edges)
     assert_equal(run(model, {"X": x, "rois": rois}), [expected])
 
@@ -111,9 +113,9 @@ def test_huge_and_infinite_coordinates(run: Run, bin_edges: Any) -> None:
     (x1, x2), (y1, y2) = along.T, np.random.default_rng(0).permutation(along).T
     rois = np.stack([np.zeros(len(along)), x1, y1, x2, y2], axis=1).astype(np.float32)
     x = np.arange(20, dtype=np.float32).reshape(1, 1, 4, 5)
-    proto = sized(roi_cases.model(pooled_shape=(7, 11)), X=x.shape, rois=rois.shape)
+    proto = sized(one_node.roi_model(pooled_shape=(7, 11)), X=x.shape, rois=rois.shape)
     model = to_portable(proto, control_flow=False, bin_edges=bin_edges)
-    expected = roi_cases.reference(proto, x, rois, bin_edges=bin_edges)
+    expected = one_node.reference_rois(proto, x, rois, bin_edges=bin_edges)
     assert_equal(run(model, {"X": x, "rois": rois}), [expected])
 
 
@@ -125,11 +127,11 @@ def test_a_roi_that_is_refused_elsewhere_gives_nan(run: Run) -> None:
     bad = [[-1, *good[1:]], [2, *good[1:]], [nan, *good[1:]], [inf, *good[1:]], [-inf, *good[1:]], [0, nan, 0, 1, 1]]
     rois = np.array([good, *bad, [0, 0, 0, 1, nan], [-0.5, 9, 9, 9, 9], [1.9, 0, 0, 3, 3]], np.float32)
     x = np.arange(2 * 3 * 4 * 4, dtype=np.float32).reshape(2, 3, 4, 4)
-    proto = sized(roi_cases.model(pooled_shape=(2, 2)), X=x.shape, rois=rois.shape)
+    proto = sized(one_node.roi_model(pooled_shape=(2, 2)), X=x.shape, rois=rois.shape)
     (y,) = run(to_portable(proto, control_flow=False), {"X": x, "rois": rois})
     is_good = [0, 8, 9]
     assert np.isnan(np.delete(y, is_good, axis=0)).all()
-    np.testing.assert_array_equal(y[is_good], roi_cases.reference(proto, x, rois[is_good]))
+    np.testing.assert_array_equal(y[is_good], one_node.reference_rois(proto, x, rois[is_good]))
 
 
 @pytest.mark.parametrize("run", [in_onnxruntime, in_reference])
@@ -138,9 +140,9 @@ def test_many_and_few_rois_on_several_images(run: Run, few: bool) -> None:
     """There are two plans: with few ROIs rows are pooled first."""
     rng = np.random.default_rng(few)
     count, sides = (1, (1, 1)) if few else (200, (5, 4))
-    x, rois = roi_cases.random_case(rng, np.dtype("f"), (3, 40, 33, 29), count, 1.0, special=False)
-    proto = sized(roi_cases.model(pooled_shape=sides), X=x.shape, rois=rois.shape)
-    expected = [roi_cases.reference(proto, x, rois)]
+    x, rois = one_node.random_rois(rng, np.dtype("f"), (3, 40, 33, 29), count, 1.0, special=False)
+    proto = sized(one_node.roi_model(pooled_shape=sides), X=x.shape, rois=rois.shape)
+    expected = [one_node.reference_rois(proto, x, rois)]
     assert_equal(run(to_portable(proto, control_flow=False), {"X": x, "rois": rois}), expected)
 
 
@@ -148,7 +150,7 @@ def test_many_and_few_rois_on_several_images(run: Run, few: bool) -> None:
 @pytest.mark.parametrize("roi_count", [0, 2])
 def test_empty_tensors(shape: tuple[int, ...], roi_count: int) -> None:
     """G7; a map without cells gives 0 (M9)."""
-    proto = sized(roi_cases.model(pooled_shape=(2, 2)), X=shape, rois=(roi_count, 5))
+    proto = sized(one_node.roi_model(pooled_shape=(2, 2)), X=shape, rois=(roi_count, 5))
     feeds = {"X": np.ones(shape, np.float32), "rois": np.zeros((roi_count, 5), np.float32)}
     expected = np.full((roi_count, shape[1], 2, 2), float(0 not in shape), np.float32)
     assert_equal(in_onnxruntime(to_portable(proto, control_flow=False), feeds), [expected])
@@ -214,7 +216,7 @@ def test_dims_subgraphs_and_functions() -> None:
     model = to_portable(proto, control_flow=False, dims={"N": 2, "R": 4})
     assert not model.functions
     assert [dim.dim_value for dim in model.graph.input[1].type.tensor_type.shape.dim] == [1, 1, 4, 5]
-    x, rois = roi_cases.random_case(np.random.default_rng(5), np.dtype("f"), (2, 3, 8, 8), 4, 1.0, special=False)
+    x, rois = one_node.random_rois(np.random.default_rng(5), np.dtype("f"), (2, 3, 8, 8), 4, 1.0, special=False)
     for flag in (True, False):
         feeds: dict[str, Array] = {"X": x, "rois": rois[None, None], "flag": np.array(flag)}
         assert_equal(in_onnxruntime(model, feeds), reference_evaluator(proto).run(None, dict(feeds)))
@@ -353,7 +355,7 @@ before = peak()
 assert y.shape == (300, 512, 7, 7)
 print(peak() - before)
 """
-    proto = sized(roi_cases.model(pooled_shape=(7, 7)), X=(1, 512, 38, 50), rois=(300, 5))
+    proto = sized(one_node.roi_model(pooled_shape=(7, 7)), X=(1, 512, 38, 50), rois=(300, 5))
     model = to_portable(proto, control_flow=False)
     done = subprocess.run(
         [sys.executable, "-c", program], input=model.SerializeToString(), capture_output=True, check=True

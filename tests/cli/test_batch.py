@@ -41,10 +41,15 @@ def run_here(folder: Path, engine: Callable[..., Any] = here, **options: Any) ->
     return run_job(job(folder, **options), engine, lambda summary: None)
 
 
+def notices(err: str) -> list[str]:
+    """What stands on the standard error beside progress, which a slow machine makes it show."""
+    return [line for line in err.splitlines() if not re.fullmatch(r"\d+ of \d+ rows, .* rows/s", line)]
+
+
 def test_the_command(tmp_path: Path) -> None:
     batch = write_input(tmp_path)
     code, out, err = batch_command(tmp_path, "--workers", "2", "--part-rows", "8", "--batch-size", "3")
-    assert (code, err) == (0, "")
+    assert (code, notices(err)) == (0, [])
     assert out.startswith(f"wrote {tmp_path}/out: 23 rows in 3 parts; ")
     assert "rows/s" in out
     assert_output_matches(batch, read_output(tmp_path / "out"))
@@ -161,7 +166,7 @@ def test_a_row_that_fails_ends_the_run(tmp_path: Path) -> None:
     with_bad_rows(tmp_path)
     code, out, err = batch_command(tmp_path, "--workers", "1", "--part-rows", "8", "--batch-size", "3")
     assert (code, out) == (1, "")
-    assert err == f"{tmp_path}/in.parquet, row 6: {SAID}\n"
+    assert notices(err) == [f"{tmp_path}/in.parquet, row 6: {SAID}"]
 
 
 def test_rows_that_fail_are_skipped_and_noted(tmp_path: Path) -> None:
@@ -169,7 +174,7 @@ def test_rows_that_fail_are_skipped_and_noted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"in\.parquet, row 6: "):
         run_here(tmp_path)
     code, out, err = batch_command(tmp_path, "--on-error", "skip", "--resume", "--part-rows", "8", "--batch-size", "3")
-    assert (code, err) == (0, "")
+    assert (code, notices(err)) == (0, [])
     assert f"2 rows failed: {tmp_path}/out/_failed.jsonl" in out
     failed = [json.loads(line) for line in (tmp_path / "out" / "_failed.jsonl").read_text().splitlines()]
     assert failed == [{"file": str(tmp_path / "in.parquet"), "row": row, "message": SAID} for row in (6, 19)]

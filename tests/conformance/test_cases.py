@@ -20,10 +20,10 @@ from onnx.backend.test.loader import load_model_tests
 from onnx_maxpool import OperatorError
 from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.case import Case, same
-from onnx_maxpool.conformance.cases._roi.random import OPEN_WAYS
+from onnx_maxpool.conformance.cases._roi.random import OPEN_ANSWERS
 from onnx_maxpool.conformance.corpus import MANIFEST_SCHEMA, case_folder, digests, manifest_of
 from onnx_maxpool.conformance.oracle import answers, maximum, windows
-from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS
+from onnx_maxpool.conformance.oracle.answers import ANSWERS, REFUSED
 from onnx_maxpool.operators.registry import OPERATORS
 from onnx_maxpool.operators.rules import RULES, rules_of
 from onnx_maxpool.types import element_type
@@ -34,8 +34,8 @@ OPERATOR_NAMES = sorted({row.name for row in OPERATORS})
 LARGEST_CASE = 5000
 
 
-def question_of(way: str) -> str:
-    return next(question for question, ways in WAYS.items() if way in ways)
+def question_of(answer: str) -> str:
+    return next(question for question, known in ANSWERS.items() if answer in known)
 
 
 def test_names_are_unique_and_say_what_they_are_of() -> None:
@@ -70,21 +70,21 @@ def test_every_version_and_type_is_asked_about() -> None:
 
 
 def test_every_way_can_be_told_from_the_rules_own() -> None:
-    shown = {way for case in CASES for way in case.other_ways}
-    assert shown == {way for ways in WAYS.values() for way in ways[1:]} | {REFUSED}
+    shown = {answer for case in CASES for answer in case.other_answers}
+    assert shown == {answer for known in ANSWERS.values() for answer in known[1:]} | {REFUSED}
 
 
 def test_a_case_that_asks_shows_another_answer() -> None:
-    assert [case.name for case in CASES if case.asks and not case.other_ways] == []
+    assert [case.name for case in CASES if case.asks and not case.other_answers] == []
 
 
 def test_an_error_is_an_answer_only_beside_a_control() -> None:
     for case in CASES:
-        assert (case.control is not None) == (case.refuses or None in case.other_ways.values()), case.name
+        assert (case.control is not None) == (case.refuses or None in case.other_answers.values()), case.name
 
 
-def test_ways_are_named_once() -> None:
-    names = [way for ways in WAYS.values() for way in ways if way != REFUSED]
+def test_answers_are_named_once() -> None:
+    names = [answer for known in ANSWERS.values() for answer in known if answer != REFUSED]
     assert len(names) == len(set(names))
 
 
@@ -121,7 +121,7 @@ def test_brute_force_knows_only_operators_of_the_registry() -> None:
     for ask in (
         lambda: windows.plan("AdaptiveMaxPool2", [x, np.array([1, 1])], {}),
         lambda: maximum.evaluate("AdaptiveMaxPool2", [x, np.array([1, 1])], {}),
-        lambda: answers.ways_of("edges", "AdaptiveMaxPool2"),
+        lambda: answers.answers_of("edges", "AdaptiveMaxPool2"),
     ):
         with pytest.raises(KeyError, match="operator AdaptiveMaxPool2, expected one of MaxRoiPool, RoiPooling, "):
             ask()
@@ -153,8 +153,8 @@ def test_random_cases_turn_on_nothing_that_the_texts_leave_open() -> None:
     rois = [case for case in random if "M4" in case.rules]
     assert rois
     for case in rois:
-        for way in OPEN_WAYS:
-            assert same(case.expected, case.brute_force({question_of(way): way})), (case.name, way)
+        for answer in OPEN_ANSWERS:
+            assert same(case.expected, case.brute_force({question_of(answer): answer})), (case.name, answer)
 
 
 def test_models_are_valid() -> None:

@@ -18,9 +18,9 @@ from support.faulty_backends import (
 from support.older_runtimes import cases_that_load_here
 
 from onnx_maxpool.conformance import BackendRun, Outcome, Result, all_cases
-from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS
+from onnx_maxpool.conformance.oracle.answers import ANSWERS, REFUSED
 from onnx_maxpool.conformance.report.view import fingerprint
-from onnx_maxpool.conformance.run.attempt import attempt
+from onnx_maxpool.conformance.run.execution import execute
 from onnx_maxpool.conformance.run.runner import run_cases
 
 
@@ -30,7 +30,7 @@ def cases_of(prefix: str) -> list[Any]:
 
 
 def results(backend: Any, cases: Any) -> list[Result]:
-    return list(run_cases(lambda model, inputs: attempt(backend, model, inputs), cases))
+    return list(run_cases(lambda model, inputs: execute(backend, model, inputs), cases))
 
 
 def rules_of_caught(found: list[Result]) -> set[str]:
@@ -111,8 +111,8 @@ SLIDING_FAULTS = {
     ("tie", "last of equals"): "G5 G2 G4 P6",
     ("nan index", "last NaN"): "G5",
     ("zeros", "+0 above -0"): "G4",
-    ("numbering", "numbered per channel"): "P5 P1 P2 P3 P4",
-    ("numbering", "column-major"): "P5 G2 G5 P1 P2 P3 P4 P6",
+    ("index scope", "numbered per channel"): "P5 P1 P2 P3 P4",
+    ("index scope", "column-major"): "P5 G2 G5 P1 P2 P3 P4 P6",
 }
 ADAPTIVE_FAULTS = {
     ("edges", "float32 edges"): "A2",
@@ -134,8 +134,8 @@ ADAPTIVE_FAULTS = {
     ("tie", "last of equals"): "G5 G2 G4 A4",
     ("nan index", "last NaN"): "G5",
     ("zeros", "+0 above -0"): "G4",
-    ("numbering", "numbered in the whole input"): "A3 A1 A2",
-    ("numbering", "column-major"): "A3 A1 A4 G2 G5",
+    ("index scope", "numbered in the whole input"): "A3 A1 A2",
+    ("index scope", "column-major"): "A3 A1 A4 G2 G5",
 }
 TABLES = {
     "max_roi_pool_22_": ROI_FAULTS,
@@ -145,24 +145,26 @@ TABLES = {
 FAULTS = [(prefix, *fault, rules) for prefix, table in TABLES.items() for fault, rules in table.items()]
 
 
-@pytest.mark.parametrize(("prefix", "question", "way", "rules"), FAULTS)
-def test_a_fault_is_caught_by_its_rule_and_no_unrelated_one(prefix: str, question: str, way: str, rules: str) -> None:
-    run = results(answering({question: way}), cases_of(prefix))
+@pytest.mark.parametrize(("prefix", "question", "answer", "rules"), FAULTS)
+def test_a_fault_is_caught_by_its_rule_and_no_unrelated_one(
+    prefix: str, question: str, answer: str, rules: str
+) -> None:
+    run = results(answering({question: answer}), cases_of(prefix))
     found = [result for result in run if not result.ours]
     first, *related = rules.split()
-    assert any(first in result.case.rules and way in result.ways for result in found)
+    assert any(first in result.case.rules and answer in result.answers for result in found)
     assert first in rules_of_caught(found)
     assert rules_of_caught(found) <= {first, *related}
     # Where it is a question of the texts, the fingerprint names it; where it is not, the backend does not conform.
     operator = run[0].case.operator
     whole = BackendRun("faulty", {}, tuple(run))
     answers = {trait.question: trait.answers for trait in fingerprint(whole, operator)}
-    assert not whole.conforms or way in answers[question]
+    assert not whole.conforms or answer in answers[question]
 
 
 def test_every_way_is_tried_as_a_fault() -> None:
-    tried = {(question, way) for _, question, way, _ in FAULTS}
-    assert tried == {(question, way) for question, ways in WAYS.items() for way in ways[1:]}
+    tried = {(question, answer) for _, question, answer, _ in FAULTS}
+    assert tried == {(question, answer) for question, known in ANSWERS.items() for answer in known[1:]}
 
 
 def test_what_refuses_everything_passes_nothing() -> None:

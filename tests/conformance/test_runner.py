@@ -23,7 +23,7 @@ from onnx_maxpool.conformance import BackendRun, BackendTest, Outcome, all_cases
 from onnx_maxpool.conformance.backends import BACKENDS, BackendError
 from onnx_maxpool.conformance.corpus import case_files
 from onnx_maxpool.conformance.report.view import divergences
-from onnx_maxpool.conformance.run.attempt import Attempt
+from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import judge
 
 ROOT = Path(__file__).parent.parent.parent
@@ -52,9 +52,9 @@ def test_stock_onnxruntime_is_what_it_is() -> None:
     assert found["22_whole_map"].outcome is Outcome.UNSUPPORTED
     assert found["1_double"].outcome is Outcome.UNSUPPORTED
     assert found["1_whole_map"].outcome is Outcome.PASS
-    assert found["1_edges_57_in_7"].ways == ("edges in the type's precision",)
-    assert found["1_edges_29_in_7"].ways == ("edges in the type's precision",)
-    assert found["1_minus_infinity"].ways == ("maximum starts at the lowest finite number",)
+    assert found["1_edges_57_in_7"].answers == ("edges in the type's precision",)
+    assert found["1_edges_29_in_7"].answers == ("edges in the type's precision",)
+    assert found["1_minus_infinity"].answers == ("maximum starts at the lowest finite number",)
     assert found["1_minus_infinity"].outcome is Outcome.FAIL
 
 
@@ -255,7 +255,7 @@ def test_the_kept_results_are_of_cases_and_backends_that_there_are() -> None:
 def test_a_crash_is_a_divergence_in_an_open_question_too() -> None:
     question = next(case for case in SOME if not case.required)
     for happened, expected in (("crashed", 1), ("timed out", 1), ("raised", 0)):
-        result = judge(question, Attempt(happened, text="SIGSEGV"))  # type: ignore[arg-type]
+        result = judge(question, Execution(happened, text="SIGSEGV"))  # type: ignore[arg-type]
         run = BackendRun("faulty", {}, (result,))
         assert len(list(divergences(run))) == expected
 
@@ -266,7 +266,7 @@ def test_the_json_says_everything(reports: dict[str, str]) -> None:
     assert ours["description"]["provider"] == "CPUExecutionProvider"
     assert all(result["outcome"] == "pass" and result["ours"] for result in ours["results"])
     failed = [result for result in wrong["results"] if not result["ours"]]
-    assert all("empty bin is -inf" in result["ways"] for result in failed if result["level"] == "required")
+    assert all("empty bin is -inf" in result["answers"] for result in failed if result["level"] == "required")
 
 
 def test_junit_counts_required_failures_alone(reports: dict[str, str]) -> None:

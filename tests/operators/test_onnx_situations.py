@@ -17,6 +17,8 @@ import pytest
 from onnx import helper
 
 import onnx_maxpool
+from onnx_maxpool.graph.building import Declared, one_node
+from onnx_maxpool.types import element_type
 
 Array = npt.NDArray[Any]
 OPSET = 22
@@ -88,17 +90,12 @@ def portable(model: onnx.ModelProto, feeds: dict[str, Array]) -> Any:
 @pytest.mark.parametrize("form", [native, reference, python, portable])
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
 def test_a_situation(situation: Situation, form: Callable[..., Any]) -> None:
-    element_type = helper.np_dtype_to_tensor_dtype(situation.x.dtype)
     node = helper.make_node(
         "MaxRoiPool", ["X", "rois"], ["Y"], pooled_shape=situation.pooled_shape, spatial_scale=situation.scale
     )
-    inputs = [
-        helper.make_tensor_value_info("X", element_type, ["N", "C", "H", "W"]),
-        helper.make_tensor_value_info("rois", element_type, ["R", 5]),
-    ]
-    outputs = [helper.make_tensor_value_info("Y", element_type, ["R", "C", *situation.pooled_shape])]
-    graph = helper.make_graph([node], "situation", inputs, outputs)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+    dims = {"X": ["N", "C", "H", "W"], "rois": ["R", 5], "Y": ["R", "C", *situation.pooled_shape]}
+    kind = element_type(situation.x)
+    model = one_node(node, {name: Declared(kind, each) for name, each in dims.items()}, {"": OPSET})
     y = form(model, {"X": situation.x, "rois": np.array(situation.rois, situation.x.dtype)})
     assert y.dtype == situation.x.dtype
     np.testing.assert_array_equal(y, np.array(situation.expected, situation.x.dtype))

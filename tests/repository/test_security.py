@@ -21,7 +21,7 @@ from onnx_maxpool.cli.main import main
 from onnx_maxpool.conformance.cases import all_cases
 from onnx_maxpool.conformance.report.files import json_report, junit
 from onnx_maxpool.conformance.report.pages import html, markdown
-from onnx_maxpool.conformance.run.attempt import Attempt
+from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import judge
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.errors import printable
@@ -122,7 +122,7 @@ CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 def hostile_run() -> BackendRun:
     """A backend that says something hostile wherever it can: its name, its description, its answer."""
     cases = [case for case in all_cases() if case.name.startswith("max_roi_pool_22_half")]
-    results = tuple(judge(case, Attempt("raised", text=HOSTILE)) for case in cases)
+    results = tuple(judge(case, Execution("raised", text=HOSTILE)) for case in cases)
     assert all(result.detail == HOSTILE for result in results)
     return BackendRun(HOSTILE, {HOSTILE: HOSTILE}, results)
 

@@ -41,7 +41,7 @@ REFUSALS: dict[bytes, Exception | None] = {}
 
 
 def refuse_what_is_invalid(model: onnx.ModelProto, inputs: Any) -> None:
-    """Raises what the reference raises, but not for values of ROIs and paddings, which a way may answer."""
+    """Raises what the reference raises, but not for values of ROIs and paddings, which a choice may answer."""
     key = b"".join([model.SerializeToString(), *(array.tobytes() for array in inputs)])
     if key not in REFUSALS:
         REFUSALS[key] = None
@@ -58,7 +58,7 @@ def refuse_what_is_invalid(model: onnx.ModelProto, inputs: Any) -> None:
         raise refusal
 
 
-def answering(way: Mapping[str, str]) -> type[Backend]:
+def answering(choices: Mapping[str, str]) -> type[Backend]:
     """A backend that is right but for its answers to some questions of `onnx_maxpool.conformance.oracle.answers`."""
 
     class Answering(Backend):
@@ -68,7 +68,7 @@ def answering(way: Mapping[str, str]) -> type[Backend]:
 
             def run(inputs: Any) -> Any:
                 refuse_what_is_invalid(model, inputs)
-                return evaluate(node.operator, inputs, node.attributes, way, outputs=node.outputs)
+                return evaluate(node.operator, inputs, node.attributes, choices, outputs=node.outputs)
 
             return Function(run)
 

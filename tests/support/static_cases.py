@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
-from support.pool_cases import DOMAINS, SPELLINGS, dtype_of, version_of
+from onnx import helper, numpy_helper
+from support.one_node import DOMAINS, SPELLINGS, version_of
 from support.portable_runtimes import in_onnxruntime
 
 from onnx_maxpool import to_portable
 from onnx_maxpool.adapters.reference import reference_evaluator
-from onnx_maxpool.types import Array
+from onnx_maxpool.graph.building import Declared, as_array, one_node
+from onnx_maxpool.types import Array, dtype_of
 
 OPSET = 17
 """Of ai.onnx: one that every runtime takes."""
@@ -42,24 +43,19 @@ class StaticCase:
         """All shapes are declared."""
         arrays = {**self.inputs, **self.constants}
         domain = DOMAINS.get(self.operator, "")
-        declared = [
-            helper.make_tensor_value_info(name, int(helper.np_dtype_to_tensor_dtype(array.dtype)), array.shape)
-            for name, array in self.inputs.items()
-        ]
-        outputs = [helper.make_tensor_value_info("Y", declared[0].type.tensor_type.elem_type, None)]
+        inputs = {name: as_array(array) for name, array in self.inputs.items()}
+        outputs = {"Y": Declared(next(iter(inputs.values())).type)}
         if self.index_type:
-            data_type = TensorProto.DataType.Value(self.index_type.upper())
-            outputs.append(helper.make_tensor_value_info("Indices", data_type, None))
+            outputs["Indices"] = Declared(self.index_type)
         order = [name for name in ("X", "rois", "output_size") if name in arrays]
         attributes = dict(self.attributes)
         if self.index_type and len(self._index_types) > 1:
             attributes["index_element_type"] = {name: key for key, name in SPELLINGS.items()}[self.index_type]
-        node = helper.make_node(self.operator, order, [y.name for y in outputs], "pool", domain=domain, **attributes)
-        weights = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
-        graph = helper.make_graph([node], "main_graph", declared, outputs, weights)
+        node = helper.make_node(self.operator, order, list(outputs), "pool", domain=domain, **attributes)
         imports = {domain: NEWEST.get(domain, OPSET), "": 22 if arrays["X"].dtype.name == "bfloat16" else OPSET}
-        opsets = [helper.make_opsetid(*item) for item in imports.items()]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        model = one_node(node, {**inputs, **outputs}, imports, name="main_graph")
+        model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in self.constants.items())
+        return model
 
     @property
     def _index_types(self) -> tuple[str, ...]:

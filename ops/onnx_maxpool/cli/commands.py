@@ -36,7 +36,7 @@ from onnx_maxpool.cli.outputs import (
     save_test_data,
     write_model,
 )
-from onnx_maxpool.cli.tables import (
+from onnx_maxpool.cli.terminal import (
     comparison_table,
     conclusion,
     milliseconds,

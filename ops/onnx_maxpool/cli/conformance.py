@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_maxpool.cli.outputs import prepare_files
-from onnx_maxpool.cli.tables import add_row, plain_table
+from onnx_maxpool.cli.terminal import add_row, plain_table
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.cases import all_cases

@@ -12,7 +12,7 @@ import onnx
 from onnx import helper
 
 from onnx_maxpool.adapters.reference import reference_evaluator
-from onnx_maxpool.conformance.oracle.answers import REFUSED, WAYS, Way, ways_of
+from onnx_maxpool.conformance.oracle.answers import ANSWERS, REFUSED, Choices, answers_of
 from onnx_maxpool.conformance.oracle.maximum import evaluate
 from onnx_maxpool.conformance.oracle.windows import RefusedError
 from onnx_maxpool.difference import first_difference
@@ -23,7 +23,7 @@ from onnx_maxpool.types import Array, Attributes, element_type
 Level = Literal["required", "implementation-defined"]
 """`required`: the published texts, or every known implementation alike, settle the answer.
 
-`implementation-defined`: they leave it open, the rule is ours, and the case asks which named way a backend takes."""
+`implementation-defined`: they leave it open, the rule is ours, and the case asks which named answer a backend gives."""
 
 Outputs = tuple[Array, ...]
 
@@ -48,7 +48,7 @@ class Case:
     outputs: tuple[str, ...]
     """The names of the node's outputs."""
     asks: tuple[str, ...] = ()
-    """The questions of `answers.WAYS` on which the answer turns."""
+    """The questions of `answers.ANSWERS` on which the answer turns."""
     refuses: bool = False
     """Whether the rule's answer is an error."""
     control: Case | None = None
@@ -97,41 +97,41 @@ class Case:
         results = reference_evaluator(self._model({})).run(None, dict(self.inputs))
         return tuple(np.asarray(result) for result in results)
 
-    def brute_force(self, way: Way) -> Outputs | None:
-        """The outputs in a way, without the reference; None where it refuses."""
+    def brute_force(self, choices: Choices) -> Outputs | None:
+        """The outputs that these answers lead to, without the reference; None where they refuse."""
         try:
             inputs = list(self.inputs.values())
-            return evaluate(self.operator, inputs, self.attributes, way, outputs=len(self.outputs))
+            return evaluate(self.operator, inputs, self.attributes, choices, outputs=len(self.outputs))
         except RefusedError:
             return None
 
     @cached_property
-    def rule_ways(self) -> tuple[str, ...]:
+    def rule_answers(self) -> tuple[str, ...]:
         """The names of the rule's own answers to what the case asks."""
-        return tuple(ways_of(question, self.operator)[0] for question in self.asks)
+        return tuple(answers_of(question, self.operator)[0] for question in self.asks)
 
     @cached_property
-    def other_ways(self) -> Mapping[str, Outputs | None]:
+    def other_answers(self) -> Mapping[str, Outputs | None]:
         """The other named answers that show in this case, by name; None for an error."""
         rule = None if self.refuses else self.expected
-        answers = {
-            way: self.brute_force({question: way})
+        outputs = {
+            answer: self.brute_force({question: answer})
             for question in self.asks
-            for way in ways_of(question, self.operator)[1:]
+            for answer in answers_of(question, self.operator)[1:]
         }
-        return {way: answer for way, answer in answers.items() if not same(rule, answer)}
+        return {answer: given for answer, given in outputs.items() if not same(rule, given)}
 
     @cached_property
     def single_faults(self) -> Mapping[str, Outputs | None]:
-        """What a backend answers that is right but for one way, where that shows, by the way's name.
+        """What a backend answers that is right but for one answer, where that shows, by that answer's name.
 
         Empty where the rule refuses: brute force takes only what is valid.
         """
         if self.refuses:
             return {}
-        ways = {way: question for question in WAYS for way in ways_of(question, self.operator)[1:] if way != REFUSED}
-        answers = {way: self.brute_force({question: way}) for way, question in ways.items()}
-        return {way: answer for way, answer in answers.items() if not same(self.expected, answer)}
+        others = ((question, answer) for question in ANSWERS for answer in answers_of(question, self.operator)[1:])
+        outputs = {answer: self.brute_force({question: answer}) for question, answer in others if answer != REFUSED}
+        return {answer: given for answer, given in outputs.items() if not same(self.expected, given)}
 
 
 def same(expected: Outputs | None, obtained: Outputs | None) -> bool:

@@ -111,5 +111,5 @@ def entry(case: Case) -> dict[str, Any]:
         "expects": "error" if case.refuses else "outputs",
         "rules": list(case.rules),
         "question": case.question,
-        "ways": {"rule": list(case.rule_ways), "others": list(case.other_ways)},
+        "answers": {"rule": list(case.rule_answers), "others": list(case.other_answers)},
     }

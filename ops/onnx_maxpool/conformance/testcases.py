@@ -9,7 +9,7 @@ from typing import Any
 
 from onnx_maxpool.conformance.case import Case, Level
 from onnx_maxpool.conformance.cases import all_cases
-from onnx_maxpool.conformance.run.attempt import Attempt, attempt
+from onnx_maxpool.conformance.run.execution import Execution, execute
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import run_cases
 
@@ -81,10 +81,10 @@ class BackendTest:
     def run(self, case: Case) -> Result:
         """One case's result."""
 
-        def attempts(model: Any, inputs: Any) -> Attempt:
-            return attempt(self.backend, model, inputs, self.device)
+        def on_device(model: Any, inputs: Any) -> Execution:
+            return execute(self.backend, model, inputs, self.device)
 
-        (result,) = run_cases(attempts, [case])
+        (result,) = run_cases(on_device, [case])
         return result
 
     def _test(self, case: Case) -> Callable[[unittest.TestCase], None]:
@@ -123,8 +123,8 @@ def failure_text(result: Result) -> str:
         f"attributes: {dict(case.attributes)}",
         *(f"{name}: {array.tolist()}" for name, array in case.inputs.items() if array.size <= 64),
     ]
-    if result.ways:
-        lines.append(f"what would give this: {'; or '.join(result.ways)}")
+    if result.answers:
+        lines.append(f"what would give this: {'; or '.join(result.answers)}")
     return "\n".join(lines)
 
 

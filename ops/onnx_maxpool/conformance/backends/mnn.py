@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.run.attempt import UnsupportedError
+from onnx_maxpool.conformance.run.execution import UnsupportedError
 from onnx_maxpool.types import Array
 
 

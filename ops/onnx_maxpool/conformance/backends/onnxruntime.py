@@ -8,7 +8,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from onnx_maxpool.adapters.arrays import run
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.run.attempt import UnsupportedError
+from onnx_maxpool.conformance.run.execution import UnsupportedError
 
 LACKING = (
     "is not a registered function/op",

@@ -14,7 +14,7 @@ import openvino.opset8 as ops
 
 from onnx_maxpool.adapters.openvino import openvino_extensions
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.run.attempt import UnsupportedError
+from onnx_maxpool.conformance.run.execution import UnsupportedError
 from onnx_maxpool.types import Array
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as functions
 
 from onnx_maxpool.conformance.backends.adapter import Adapter, OneNode, Run
-from onnx_maxpool.conformance.run.attempt import UnsupportedError
+from onnx_maxpool.conformance.run.execution import UnsupportedError
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators.definition import index_type

@@ -8,7 +8,7 @@ from tvm import relax
 from tvm.relax.frontend.onnx import from_onnx
 
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.run.attempt import UnsupportedError
+from onnx_maxpool.conformance.run.execution import UnsupportedError
 
 TARGET = "llvm"
 

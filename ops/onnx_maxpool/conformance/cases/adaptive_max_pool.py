@@ -104,13 +104,18 @@ def indices(version: OperatorVersion) -> Iterator[Case]:
         "A3",
         rising(2, 2, 3),
         (1,),
-        asks="numbering",
+        asks="index scope",
     )
     yield case(
-        "index_row_major", "Does the index count in row-major order?", "A3", both(3, 4), (2, 2), asks="numbering"
+        "index_row_major", "Does the index count in row-major order?", "A3", both(3, 4), (2, 2), asks="index scope"
     )
     yield case(
-        "index_of_volume", "Does the index of a volume count so too?", "A3", both(2, 3, 4), (2, 2, 2), asks="numbering"
+        "index_of_volume",
+        "Does the index of a volume count so too?",
+        "A3",
+        both(2, 3, 4),
+        (2, 2, 2),
+        asks="index scope",
     )
     yield case("index_i64", "Does index_element_type i64 give int64?", "A3", both(4), (2,), index="i64")
     yield case("index_default", "Is the index int64 by default?", "A3", both(4), (2,), index=None)

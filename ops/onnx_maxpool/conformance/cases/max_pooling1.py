@@ -141,10 +141,10 @@ def indices(version: OperatorVersion) -> Iterator[Case]:
         "P5",
         rising(2, 2, 1, 3),
         (1, 3),
-        asks="numbering",
+        asks="index scope",
     )
     yield case(
-        "index_row_major", "Does the index count in row-major order?", "P5", both(3, 4), (2, 2), asks="numbering"
+        "index_row_major", "Does the index count in row-major order?", "P5", both(3, 4), (2, 2), asks="index scope"
     )
     yield case(
         "index_with_padding",
@@ -160,7 +160,7 @@ def indices(version: OperatorVersion) -> Iterator[Case]:
         "P5",
         both(2, 2, 3),
         (2, 1, 2),
-        asks="numbering",
+        asks="index scope",
     )
     tied = np.array([[1, 5, 2], [5, 5, 5], [3, 5, 4]], np.float32)[None, None]
     yield case(

@@ -1,8 +1,8 @@
-"""The ways in which backends answer: for each open question, and each fault seen or feared, the named answers.
+"""What backends answer: for each open question, and each fault seen or feared, the named answers.
 
-The first way of each question is the rule's; where that depends on the operator, `ways_of` knows. A *way* is a choice
-for some of the questions: `{"rounding": "half to even"}`. `maximum` computes in every way; cases name the ways among
-which a backend's answer is looked up.
+The first answer to each question is the rule's; where that depends on the operator, `answers_of` knows. `Choices` give
+some of the questions an answer: `{"rounding": "half to even"}`. `maximum` computes with any choices; cases name the
+questions among whose answers a backend's is looked up.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Mapping
 
 from onnx_maxpool.operators.registry import newest_version
 
-Way = Mapping[str, str]
+Choices = Mapping[str, str]
+"""Answers by question; a question that is not there has the rule's."""
 
 REFUSED = "refused"
-"""The way of a backend that raises an error rather than answer."""
+"""The answer of a backend that raises an error rather than give outputs."""
 
-WAYS: dict[str, tuple[str, ...]] = {
+ANSWERS: dict[str, tuple[str, ...]] = {
     # ROIs
     "rounding": ("half away from zero", "half to even", "floor(x + 0.5)", "half toward zero", "floor", "truncation"),
     "product": ("product in the type's precision", "product in double", "product in float32"),
@@ -54,15 +55,15 @@ WAYS: dict[str, tuple[str, ...]] = {
     "tie": ("first of equals", "last of equals"),
     "nan index": ("first NaN", "last NaN"),
     "zeros": ("+0 equals -0", "+0 above -0"),
-    "numbering": ("numbered as the rule says", "numbered per channel", "numbered in the whole input", "column-major"),
+    "index scope": ("numbered as the rule says", "numbered per channel", "numbered in the whole input", "column-major"),
 }
-"""The questions, and the ways to answer each."""
+"""The questions, and the answers to each."""
 
-EXACT_EDGES = WAYS["edges"][1:]
+EXACT_EDGES = ANSWERS["edges"][1:]
 """Where the rule is exact integers. A type's precision is then the same as one of the others."""
 
 
-def ways_of(question: str, operator: str) -> tuple[str, ...]:
-    """The ways to answer a question about an operator; the first is the rule's (M7). Raises KeyError for no such."""
+def answers_of(question: str, operator: str) -> tuple[str, ...]:
+    """The answers to a question about an operator; the first is the rule's (M7). Raises KeyError for no such."""
     is_exact = question == "edges" and newest_version(operator).bin_edges != "onnx"
-    return EXACT_EDGES if is_exact else WAYS[question]
+    return EXACT_EDGES if is_exact else ANSWERS[question]

@@ -1,6 +1,6 @@
 """The operators by brute force, cell by cell, from the published texts: shares no code with the reference.
 
-A maximum is a loop over a list. Every open question (`answers.WAYS`) is a switch, so that this also computes what a
+A maximum is a loop over a list. Every open question (`answers.ANSWERS`) is a switch, so that this also computes what a
 backend with other answers would give. Slow, and meant for cases small enough to read.
 """
 
@@ -14,29 +14,29 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from onnx_maxpool.conformance.oracle.answers import Way
+from onnx_maxpool.conformance.oracle.answers import Choices
 from onnx_maxpool.conformance.oracle.windows import Chosen, Window, plan
 from onnx_maxpool.operators.registry import OperatorVersion, newest_version
 from onnx_maxpool.types import Array, Attributes
 
 
 def evaluate(
-    operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way | None = None, *, outputs: int = 1
+    operator: str, inputs: Sequence[Array], attributes: Attributes, choices: Choices | None = None, *, outputs: int = 1
 ) -> tuple[Array, ...]:
-    """The outputs, in a way; the index is the second.
+    """The outputs that the choices lead to; the index is the second.
 
     Raises RefusedError, and KeyError for an operator that the registry has no row for.
     """
     with np.errstate(over="ignore"):  # a cast to a narrower type may give infinity
-        return _evaluate(operator, inputs, attributes, way or {}, outputs)
+        return _evaluate(operator, inputs, attributes, choices or {}, outputs)
 
 
 def _evaluate(
-    operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way, outputs: int
+    operator: str, inputs: Sequence[Array], attributes: Attributes, choices: Choices, outputs: int
 ) -> tuple[Array, ...]:
-    chosen = Chosen(way, operator)
+    chosen = Chosen(choices, operator)
     x = inputs[0]
-    parts = plan(operator, inputs, attributes, way)
+    parts = plan(operator, inputs, attributes, choices)
     cells = numbers(x, chosen)
     version = newest_version(operator)
     if version.plan == "roi":
@@ -58,9 +58,9 @@ def _evaluate(
 
 def numbers(x: Array, chosen: Chosen) -> Mapping[tuple[int, ...], Any]:
     """The cells as Python's numbers, which hold every type's values exactly."""
-    way = chosen("precision")
-    if way != "values kept":
-        kind = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "double": np.float64}[way.split()[-1]]
+    answer = chosen("precision")
+    if answer != "values kept":
+        kind = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "double": np.float64}[answer.split()[-1]]
         x = x.astype(kind)
     plain = x if x.dtype.kind in "iu" else x.astype(np.float64)
     return {at: plain[at].item() for at in np.ndindex(x.shape)}
@@ -91,7 +91,7 @@ def maximum(
 
 
 def held(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A value as an integer type holds it, which a way may have rounded out of its range."""
+    """A value as an integer type holds it, which an answer may have rounded out of its range."""
     if dtype.kind not in "iu":
         return value
     return min(max(int(value), int(np.iinfo(dtype).min)), int(np.iinfo(dtype).max))
@@ -109,12 +109,12 @@ def largest(
 ) -> tuple[Any, tuple[int, ...]]:
     """The maximum of at least one cell, and where it lies."""
     nans = [at for value, at in candidates if value != value]
-    way = chosen("nan")
-    if nans and way == "NaN wins":
+    answer = chosen("nan")
+    if nans and answer == "NaN wins":
         return math.nan, nans[-1 if chosen("nan index") == "last NaN" else 0]
-    if nans and way == "NaN kept only if first" and nans[0] == candidates[0][1]:
+    if nans and answer == "NaN kept only if first" and nans[0] == candidates[0][1]:
         return math.nan, nans[0]
-    if nans and way == "maximum restarts after a NaN":
+    if nans and answer == "maximum restarts after a NaN":
         last = max(i for i, (value, _) in enumerate(candidates) if value != value)
         if last == len(candidates) - 1:
             return math.nan, candidates[last][1]
@@ -141,14 +141,14 @@ def numbered(
     version: OperatorVersion, shape: Sequence[int], image: int, channel: int, at: tuple[int, ...], chosen: Chosen
 ) -> int:
     """P5 and A3: the number of a cell."""
-    way = chosen("numbering")
+    answer = chosen("index scope")
     dims = shape[2:]
-    if way == "column-major":
+    if answer == "column-major":
         return sum(i * math.prod(dims[:axis]) for axis, i in enumerate(at))
     in_channel = sum(i * math.prod(dims[axis + 1 :]) for axis, i in enumerate(at))
     whole = version.index_scope == "tensor"
-    if way != "numbered as the rule says":
-        whole = way == "numbered in the whole input"
+    if answer != "numbered as the rule says":
+        whole = answer == "numbered in the whole input"
     return in_channel + whole * (image * shape[1] + channel) * math.prod(dims)
 
 

@@ -1,4 +1,4 @@
-"""Which cells each output cell covers, in every way: with fractions, from the published texts alone."""
+"""Which cells each output cell covers, with any choices: with fractions, from the published texts alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from onnx_maxpool.conformance.oracle.answers import REFUSED, Way, ways_of
+from onnx_maxpool.conformance.oracle.answers import REFUSED, Choices, answers_of
 from onnx_maxpool.operators.registry import newest_version
 from onnx_maxpool.types import Array, Attributes
 
@@ -22,7 +22,7 @@ LEAST_INT32 = -(2**31)
 
 
 class RefusedError(Exception):
-    """The way computed in answers with an error."""
+    """The answer chosen is an error."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Window:
     output: tuple[int, ...]
     """The output cell, from its third dimension on (ROI operators: from the first, without the channel)."""
     image: int | None
-    """None where the ROI names no image and the way gives zeros."""
+    """None where the ROI names no image and the answer chosen is zeros."""
     ranges: tuple[range, ...]
     """Per spatial axis, as they lie in the map."""
     reaches_out: bool = False
@@ -40,15 +40,15 @@ class Window:
 
 
 class Chosen:
-    """A way, completed: `chosen("rounding")` is its answer to a question."""
+    """Choices, completed: `chosen("rounding")` is its answer to a question."""
 
-    def __init__(self, way: Way, operator: str) -> None:
-        self.way = way
+    def __init__(self, choices: Choices, operator: str) -> None:
+        self.choices = choices
         self.operator = operator
 
     def __call__(self, question: str) -> str:
         """The answer."""
-        return self.way.get(question, ways_of(question, self.operator)[0])
+        return self.choices.get(question, answers_of(question, self.operator)[0])
 
 
 def roi_plan(x: Array, rois: Array, pooled: Sequence[int], scale: float, chosen: Chosen) -> Iterator[list[Window]]:
@@ -79,10 +79,10 @@ def batch_number(value: float, images: int, chosen: Chosen) -> int | None:
     number = round(value) if chosen("fractional batch") == "batch rounded" else math.trunc(value)
     if 0 <= number < images:
         return number
-    way = chosen("batch")
-    if way == REFUSED:
+    answer = chosen("batch")
+    if answer == REFUSED:
         raise RefusedError("batch")
-    return {"batch modulo N": number % images, "nearest batch": min(max(number, 0), images - 1)}.get(way)
+    return {"batch modulo N": number % images, "nearest batch": min(max(number, 0), images - 1)}.get(answer)
 
 
 def roi_edge(value: Any, dtype: np.dtype[Any], scale: float, chosen: Chosen) -> int:
@@ -91,10 +91,10 @@ def roi_edge(value: Any, dtype: np.dtype[Any], scale: float, chosen: Chosen) -> 
         value = value.astype(np.float16 if chosen("coordinates").split()[-1] == "float16" else ml_dtypes.bfloat16)
     number = float(value)
     if math.isnan(number):
-        way = chosen("nan coordinate")
-        if way == REFUSED:
+        answer = chosen("nan coordinate")
+        if answer == REFUSED:
             raise RefusedError("coordinate")
-        return 0 if way == "NaN coordinate is 0" else LEAST_INT32
+        return 0 if answer == "NaN coordinate is 0" else LEAST_INT32
     in_double = dtype == np.float64
     if chosen("product") != "product in the type's precision":
         in_double = chosen("product") == "product in double"
@@ -137,7 +137,7 @@ def bins(first: int, last: int, count: int, size: int, dtype: np.dtype[Any], cho
     if chosen("clipping") == "ROIs clipped to the map before they are cut":
         first, last = max(first, 0), min(last, size - 1)
     extent = last - first + (chosen("corners") == "corners inclusive")
-    if LEAST_INT32 in (first, last):  # the ways that lead here compute in 32 bits
+    if LEAST_INT32 in (first, last):  # the answers that lead here compute in 32 bits
         extent = (extent - LEAST_INT32) % 2**32 + LEAST_INT32
     if chosen("malformed") == "malformed ROI is empty" and extent <= 0:
         return [range(0)] * count
@@ -150,16 +150,16 @@ def bins(first: int, last: int, count: int, size: int, dtype: np.dtype[Any], cho
 def even_cuts(extent: int, count: int, dtype: np.dtype[Any], chosen: Chosen) -> list[tuple[int, int]]:
     """M7 and A2: where the windows that share out `extent` cells start and end."""
     edges: list[tuple[Any, Any]]
-    way = chosen("edges")
-    if way == "exact integers":
+    answer = chosen("edges")
+    if answer == "exact integers":
         edges = [(Fraction(p * extent, count), Fraction((p + 1) * extent, count)) for p in range(count)]
-    elif way == "accumulated float32 edges":
+    elif answer == "accumulated float32 edges":
         edges, at = [], np.float32(0)
         for _ in range(count):
             edges.append((at, at + np.float32(extent) / np.float32(count)))
             at = edges[-1][1]
     else:
-        in_double = way == "double edges" or (way == "edges in the type's precision" and dtype == np.float64)
+        in_double = answer == "double edges" or (answer == "edges in the type's precision" and dtype == np.float64)
         kind: Any = np.float64 if in_double else np.float32
         edges = [
             (kind(p) * (kind(extent) / kind(count)), kind(p + 1) * (kind(extent) / kind(count))) for p in range(count)
@@ -177,12 +177,14 @@ def even_cuts(extent: int, count: int, dtype: np.dtype[Any], chosen: Chosen) -> 
     return [(int(start(a)), int(end(b))) for a, b in edges]
 
 
-def plan(operator: str, inputs: Sequence[Array], attributes: Attributes, way: Way | None = None) -> list[list[Window]]:
+def plan(
+    operator: str, inputs: Sequence[Array], attributes: Attributes, choices: Choices | None = None
+) -> list[list[Window]]:
     """The windows of all output cells: for ROI operators a list per ROI, for the others one list.
 
     Raises RefusedError, and KeyError for an operator that the registry has no row for.
     """
-    chosen = Chosen(way or {}, operator)
+    chosen = Chosen(choices or {}, operator)
     x = inputs[0]
     version = newest_version(operator)
     if version.plan == "roi":

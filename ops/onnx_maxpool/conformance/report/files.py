@@ -15,7 +15,7 @@ junitparser: Any = untyped_junitparser  # its functions carry no types
 
 
 def json_report(runs: Sequence[BackendRun]) -> dict[str, Any]:
-    """Every result; `ways` are the known answers that a result equals."""
+    """Every result; `answers` are the known answers that a result equals."""
     return {
         "format": 1,
         "backends": [
@@ -37,7 +37,7 @@ def _entry(result: Result) -> dict[str, Any]:
         "level": result.case.level,
         "outcome": result.outcome.value,
         "ours": result.ours,
-        "ways": list(result.ways),
+        "answers": list(result.answers),
         "detail": result.detail,
         "seconds": round(result.seconds, 4),
     }

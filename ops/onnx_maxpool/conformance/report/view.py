@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.oracle.answers import WAYS, ways_of
+from onnx_maxpool.conformance.oracle.answers import ANSWERS, answers_of
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.operators.rules import RULES
 
 WORST_FIRST = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.FAIL, Outcome.ERROR, Outcome.UNSUPPORTED, Outcome.PASS)
-STANDINGS = ("ours", "another way", "no named way", "not asked")
+STANDINGS = ("ours", "another answer", "no named answer", "not asked")
 """How a result of an implementation-defined case stands to the rule's answer."""
 
 
@@ -51,8 +51,8 @@ class Tally:
 def standing(result: Result) -> str:
     """One of `STANDINGS`, for a result of an implementation-defined case."""
     if result.outcome is Outcome.PASS:
-        return "ours" if result.ours else "another way"
-    return "no named way" if result.outcome is Outcome.FAIL else "not asked"
+        return "ours" if result.ours else "another answer"
+    return "no named answer" if result.outcome is Outcome.FAIL else "not asked"
 
 
 @dataclass(frozen=True)
@@ -101,28 +101,28 @@ class Trait:
 
     question: str
     answers: tuple[str, ...]
-    """The ways that agree with every case that shows one; several where the cases do not tell them apart."""
+    """Those that agree with every case that shows one; several where the cases do not tell them apart."""
     case: Case
     """The smallest case that shows it."""
 
 
 def fingerprint(run: BackendRun, operator: str) -> list[Trait]:
-    """Which way a backend takes in each question that the published texts leave open.
+    """What a backend answers to each question that the published texts leave open.
 
-    Where no single way explains all cases, `mixed` stands before the ways that were seen.
+    Where no single answer explains all cases, `mixed` stands before those that were seen.
     """
     traits = []
     results = [r for r in of_operator(run, operator) if not r.case.required and r.outcome is Outcome.PASS]
-    for question in WAYS:
-        ways_to_answer = ways_of(question, operator)
+    for question in ANSWERS:
+        known = answers_of(question, operator)
         # A case that turns on a second question too says nothing about the first where the second explains the answer.
         first = [result for result in results if result.case.asks[:1] == (question,)]
-        asked = [result for result in first if result.ours or set(result.ways) & set(ways_to_answer)]
+        asked = [result for result in first if result.ours or set(result.answers) & set(known)]
         if not asked:
             continue
-        ways = [set(result.ways) & set(ways_to_answer) for result in asked]
-        common = tuple(way for way in ways_to_answer if all(consistent(way, result) for result in asked))
-        answers = common or ("mixed", *sorted(set().union(*ways)))
+        given = [set(result.answers) & set(known) for result in asked]
+        common = tuple(answer for answer in known if all(consistent(answer, result) for result in asked))
+        answers = common or ("mixed", *sorted(set().union(*given)))
         telling = [result.case for result in asked if not result.ours] or [result.case for result in asked]
         traits.append(Trait(question, answers, min(telling, key=lambda case: case.cells)))
     return traits
@@ -131,13 +131,13 @@ def fingerprint(run: BackendRun, operator: str) -> list[Trait]:
 def open_answers(runs: Sequence[BackendRun], operator: str) -> list[tuple[str, list[Trait | None]]]:
     """Every question about an operator with each backend's answer, None where the backend showed none."""
     prints = [{trait.question: trait for trait in fingerprint(run, operator)} for run in runs]
-    asked = [question for question in WAYS if any(question in traits for traits in prints)]
+    asked = [question for question in ANSWERS if any(question in traits for traits in prints)]
     return [(question, [traits.get(question) for traits in prints]) for question in asked]
 
 
-def consistent(way: str, result: Result) -> bool:
-    """Whether a backend that takes `way` gives this result: the way's own answer, where that is not the rule's."""
-    return way in result.ways if way in result.case.other_ways else result.ours
+def consistent(answer: str, result: Result) -> bool:
+    """Whether a backend that gives `answer` has this result: that answer's own, where it is not the rule's."""
+    return answer in result.answers if answer in result.case.other_answers else result.ours
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ class Divergence:
     @property
     def what(self) -> str:
         """What may have been done, or else what differs."""
-        if self.result.ways:
-            return "; or ".join(self.result.ways)
+        if self.result.answers:
+            return "; or ".join(self.result.answers)
         if self.result.case.refuses and self.result.obtained is not None:
             return f"answers; the question was: {self.result.case.question}"
         return self.result.detail
@@ -169,7 +169,7 @@ def divergences(run: BackendRun) -> Iterator[Divergence]:
             continue
         if not result.case.required and result.outcome not in (Outcome.CRASH, Outcome.TIMEOUT):
             continue
-        key = (result.case.operator, result.outcome, result.case.rules[0], result.ways)
+        key = (result.case.operator, result.outcome, result.case.rules[0], result.answers)
         found.setdefault(key, []).append(result)
     for results in found.values():
         smallest = min(results, key=lambda result: result.case.cells)

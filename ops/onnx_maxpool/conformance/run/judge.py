@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from onnx_maxpool.conformance.case import Case, same
-from onnx_maxpool.conformance.run.attempt import Attempt
+from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.types import Array
 
@@ -34,9 +34,9 @@ class Result:
 
     case: Case
     outcome: Outcome
-    ways: tuple[str, ...]
-    """The named answers that it equals: the rule's, or those of `Case.other_ways` that do; for a failure of a required
-    case, all single faults that would show so. Empty where none does."""
+    answers: tuple[str, ...]
+    """The named answers that it equals: the rule's, or those of `Case.other_answers` that do; for a failure of a
+    required case, all single faults that would show so. Empty where none does."""
     detail: str
     """What differs, or the backend's own words; empty for the rule's answer."""
     obtained: tuple[Array, ...] | None
@@ -49,12 +49,12 @@ class Result:
         return self.outcome is Outcome.PASS and not self.detail
 
 
-def judge(case: Case, done: Attempt, control: Attempt | None = None) -> Result:
+def judge(case: Case, done: Execution, control: Execution | None = None) -> Result:
     """The result of a case; `control` is what the backend did with `case.control`, where there is one."""
     obtained = done.outputs if done.happened == "answered" else None
 
-    def result(outcome: Outcome, detail: str, ways: tuple[str, ...] = ()) -> Result:
-        return Result(case, outcome, ways, detail, obtained, done.seconds)
+    def result(outcome: Outcome, detail: str, answers: tuple[str, ...] = ()) -> Result:
+        return Result(case, outcome, answers, detail, obtained, done.seconds)
 
     if done.happened == "crashed":
         return result(Outcome.CRASH, done.text)
@@ -66,16 +66,16 @@ def judge(case: Case, done: Attempt, control: Attempt | None = None) -> Result:
     if done.happened == "unsupported" and not case.refuses:
         return result(Outcome.UNSUPPORTED, done.text)
     if same(None if case.refuses else case.expected, obtained):
-        return result(Outcome.PASS, "", case.rule_ways)
+        return result(Outcome.PASS, "", case.rule_answers)
     detail = done.text if obtained is None else difference(case, obtained)
-    ways = tuple(way for way, answer in case.other_ways.items() if same(answer, obtained))
-    if ways and not case.required:
-        return result(Outcome.PASS, detail, ways)
+    answers = tuple(answer for answer, given in case.other_answers.items() if same(given, obtained))
+    if answers and not case.required:
+        return result(Outcome.PASS, detail, answers)
     if obtained is None:
-        return result(Outcome.ERROR, detail, ways)
-    if not ways and len(obtained) == len(case.outputs):
-        ways = tuple(way for way, answer in case.single_faults.items() if same(answer, obtained))
-    return result(Outcome.FAIL, detail, ways)
+        return result(Outcome.ERROR, detail, answers)
+    if not answers and len(obtained) == len(case.outputs):
+        answers = tuple(answer for answer, given in case.single_faults.items() if same(given, obtained))
+    return result(Outcome.FAIL, detail, answers)
 
 
 def difference(case: Case, obtained: tuple[Array, ...]) -> str:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import onnx
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.run.attempt import Attempt
+from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import Outcome, Result, judge
 from onnx_maxpool.conformance.run.worker import Worker
 from onnx_maxpool.types import Array
 
-Attempts = Callable[[onnx.ModelProto, Mapping[str, Array]], Attempt]
+Execute = Callable[[onnx.ModelProto, Mapping[str, Array]], Execution]
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class BackendRun:
         return bool(required) and all(result.outcome is Outcome.PASS for result in required)
 
 
-def run_cases(attempts: Attempts, cases: Iterable[Case]) -> Iterable[Result]:
+def run_cases(execute: Execute, cases: Iterable[Case]) -> Iterable[Result]:
     """The results of cases, one after the other. A control runs once, however many cases share it."""
-    controls: dict[int, Attempt] = {}
+    controls: dict[int, Execution] = {}
     for case in cases:
         control = case.control
         if control is not None and id(control) not in controls:
-            controls[id(control)] = attempts(control.model(), control.inputs)
-        done = attempts(case.model(), case.inputs)
+            controls[id(control)] = execute(control.model(), control.inputs)
+        done = execute(case.model(), case.inputs)
         yield judge(case, done, None if control is None else controls[id(control)])
 
 
@@ -52,7 +52,7 @@ def run_backend(
     """
     results = []
     with Worker(name, time_limit) as worker:
-        for result in run_cases(worker.attempt, cases):
+        for result in run_cases(worker.execute, cases):
             results.append(result)
             if progress is not None:
                 progress(result)

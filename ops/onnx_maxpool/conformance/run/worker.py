@@ -12,7 +12,7 @@ from pathlib import Path
 import onnx
 
 from onnx_maxpool.conformance.backends import BackendError, describe, find_backend
-from onnx_maxpool.conformance.run.attempt import Attempt, attempt
+from onnx_maxpool.conformance.run.execution import Execution, execute
 from onnx_maxpool.processes import Child, EndedError, answer_requests, send_output_to
 from onnx_maxpool.types import Array
 
@@ -42,18 +42,18 @@ class Worker:
         self._stop()
         self._log.unlink()
 
-    def attempt(self, model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Attempt:
+    def execute(self, model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Execution:
         """Run a model on inputs, within the time limit."""
         child = self._child or self._start()
         start = time.perf_counter()
         try:
-            answer: Attempt = child.ask((model.SerializeToString(), dict(inputs)), self.time_limit)
+            answer: Execution = child.ask((model.SerializeToString(), dict(inputs)), self.time_limit)
         except TimeoutError as error:
             self._stop()
-            return Attempt("timed out", text=str(error), seconds=self.time_limit)
+            return Execution("timed out", text=str(error), seconds=self.time_limit)
         except EndedError:
-            return Attempt("crashed", text=self._stop(), seconds=time.perf_counter() - start)
-        return Attempt(answer.happened, answer.outputs, answer.text, time.perf_counter() - start)
+            return Execution("crashed", text=self._stop(), seconds=time.perf_counter() - start)
+        return Execution(answer.happened, answer.outputs, answer.text, time.perf_counter() - start)
 
     def _start(self) -> Child:
         self._child = Child(_serve, self.name, str(self._log))
@@ -97,4 +97,4 @@ def _serve(connection: Connection, name: str, log: str) -> None:
     except Exception as error:
         connection.send(f"{name}: {type(error).__name__}: {error}")
         return
-    answer_requests(connection, lambda asked: attempt(backend, onnx.load_model_from_string(asked[0]), asked[1]))
+    answer_requests(connection, lambda asked: execute(backend, onnx.load_model_from_string(asked[0]), asked[1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -16,7 +17,6 @@ from onnx_maxpool.adapters.portable.static.roi import roi_max
 from onnx_maxpool.adapters.portable.static.tensors import Graph, Tensor, Value
 from onnx_maxpool.errors import OperatorError, shape
 from onnx_maxpool.operators import adaptive_max_pool, max_pooling1
-from onnx_maxpool.operators.definition import Operator
 from onnx_maxpool.operators.registry import OperatorVersion
 from onnx_maxpool.operators.roi import check_rois
 from onnx_maxpool.types import Array, BinEdges, Integers
@@ -63,17 +63,15 @@ Outputs = list[Tensor]
 Translation = Callable[[Graph, Call], Outputs]
 
 
-def translation(definition: Operator, version: OperatorVersion) -> Translation:
-    """What writes an operator out, chosen by what it pools: bins of ROIs, parts of a given number, sliding windows."""
-    if version.bin_edges:
-        return roi_pooling
-    return adaptive if "output_size" in definition.inputs else sliding
+def translation(version: OperatorVersion) -> Translation:
+    """What writes an operator out, by the plan of its windows."""
+    return partial({"roi": roi_pooling, "adaptive": adaptive, "sliding": sliding}[version.plan], version)
 
 
-def roi_pooling(graph: Graph, call: Call) -> Outputs:
+def roi_pooling(version: OperatorVersion, graph: Graph, call: Call) -> Outputs:
     """M, D."""
     x, given = call.inputs
-    height, width = next(value for name, value in call.attributes.items() if name != "spatial_scale")
+    height, width = call.attributes[version.size_attribute]
     count = given.shape[-2]
     assert call.bin_edges is not None
     rois: Tensor = given
@@ -100,7 +98,7 @@ def roi_pooling(graph: Graph, call: Call) -> Outputs:
     return [graph.cast(roi_max(graph, _computed(graph, x), bins), x.dtype)]
 
 
-def adaptive(graph: Graph, call: Call) -> Outputs:
+def adaptive(version: OperatorVersion, graph: Graph, call: Call) -> Outputs:
     """A."""
     sizes = call.constants[1]
     if sizes is None:
@@ -113,10 +111,10 @@ def adaptive(graph: Graph, call: Call) -> Outputs:
         adaptive_max_pool.check_index(call.x.shape, call.index_type)
     windows = list(map(adaptive_windows, call.spatial, counts))
     plans = [plan_windows(*window, size) for window, size in zip(windows, call.spatial, strict=True)]
-    return pooled(graph, call, counts, plans, row_major(call.spatial), per_tensor=False)
+    return pooled(graph, call, counts, plans, row_major(call.spatial), per_tensor=version.index_scope == "tensor")
 
 
-def sliding(graph: Graph, call: Call) -> Outputs:
+def sliding(version: OperatorVersion, graph: Graph, call: Call) -> Outputs:
     """P."""
     names = ("window_size", "strides", "start_padding", "end_padding")
     settings = [call.attributes[name] for name in names]
@@ -126,7 +124,7 @@ def sliding(graph: Graph, call: Call) -> Outputs:
     plans = [
         plan_windows(*sliding_windows(size, *along), size) for size, *along in zip(call.spatial, *settings, strict=True)
     ]
-    return pooled(graph, call, dims[2:], plans, row_major(call.spatial), per_tensor=True)
+    return pooled(graph, call, dims[2:], plans, row_major(call.spatial), per_tensor=version.index_scope == "tensor")
 
 
 def pooled(

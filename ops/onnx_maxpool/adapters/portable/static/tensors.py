@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, helper, numpy_helper
 
-from onnx_maxpool.types import Array
+from onnx_maxpool.types import Array, element_type, tensor_type
 
 Shape = tuple[int, ...]
 
@@ -66,7 +66,7 @@ class Graph:
             return x
         if isinstance(x, np.ndarray):
             return x.astype(dtype)
-        return self._node("Cast", [x], x.shape, dtype, to=int(helper.np_dtype_to_tensor_dtype(dtype)))
+        return self._node("Cast", [x], x.shape, dtype, to=tensor_type(element_type(dtype)))
 
     def slice(self, x: Tensor, axis: int, start: int, end: int) -> Tensor:
         """The part `[start, end)` of an axis."""

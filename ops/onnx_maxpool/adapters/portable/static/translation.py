@@ -19,7 +19,7 @@ from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion
 from onnx_maxpool.operators.schemas import dims_of
-from onnx_maxpool.types import Array, BinEdges, Dims
+from onnx_maxpool.types import Array, BinEdges, Dims, dtype_of, type_name
 
 OLDEST_OPSET = 13
 """Of ai.onnx: it brought the axes of ReduceSum as an input, which newer ones have too."""
@@ -68,7 +68,7 @@ def translate(
         index,
         bin_edges,
     )
-    return _written(node, call, translation(definition, version), prefix)
+    return _written(node, call, translation(version), prefix)
 
 
 def translate_max_pool(node: NodeProto, types: Types, prefix: str) -> list[NodeProto]:
@@ -97,7 +97,7 @@ def _values(title: str, node: NodeProto, names: Sequence[str], types: Types) -> 
         known = tuple(dim for dim in dims or () if isinstance(dim, int))
         if dims is None or len(known) < len(dims):
             raise OperatorError(f"{title}: {name} has {_what_is_open(dims)} without control flow")
-        values.append(Value(value, known, helper.tensor_dtype_to_np_dtype(types[value].elem_type)))
+        values.append(Value(value, known, dtype_of(type_name(types[value].elem_type))))
     return values
 
 

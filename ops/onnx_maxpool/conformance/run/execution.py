@@ -16,7 +16,7 @@ Happened = Literal["answered", "raised", "unsupported", "crashed", "timed out"]
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Execution:
     """What a backend did with a model and inputs."""
 
     happened: Happened
@@ -31,15 +31,15 @@ class UnsupportedError(NotImplementedError):
     """Raised by an adapter whose backend does not have the operator, the version, or the type."""
 
 
-def attempt(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array], device: str = "CPU") -> Attempt:
+def execute(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array], device: str = "CPU") -> Execution:
     """Run a model on a class in the way of `onnx.backend.base.Backend`, in this process. Never raises."""
     try:
         if not backend.is_compatible(model, device):
-            return Attempt("unsupported", text="is_compatible says no")
+            return Execution("unsupported", text="is_compatible says no")
         outputs = backend.prepare(model, device).run(list(inputs.values()))
-        return Attempt("answered", () if outputs is None else tuple(np.asarray(output) for output in outputs))
+        return Execution("answered", () if outputs is None else tuple(np.asarray(output) for output in outputs))
     except Exception as error:
-        return Attempt("unsupported" if _says_unsupported(error) else "raised", text=_words(error))
+        return Execution("unsupported" if _says_unsupported(error) else "raised", text=_words(error))
 
 
 def _says_unsupported(error: Exception) -> bool:
