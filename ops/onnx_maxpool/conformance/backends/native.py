@@ -24,4 +24,4 @@ class Native(Adapter):
     @classmethod
     def describe(cls) -> dict[str, str]:
         """ONNX Runtime's version and provider."""
-        return {"onnxruntime": ort.__version__, "provider": "CPUExecutionProvider", "bin edges": "exact"}
+        return {"onnxruntime": ort.__version__, "provider": "CPUExecutionProvider", "bin edges": "by operator"}

@@ -28,5 +28,5 @@ class Python(Adapter):
         return {
             "onnxruntime": ort.__version__,
             "onnxruntime-extensions": onnxruntime_extensions.__version__,
-            "bin edges": "exact",
+            "bin edges": "by operator",
         }

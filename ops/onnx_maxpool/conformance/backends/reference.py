@@ -21,4 +21,4 @@ class Reference(Adapter):
     @classmethod
     def describe(cls) -> dict[str, str]:
         """The version of onnx."""
-        return {"onnx": onnx.__version__, "bin edges": "exact"}
+        return {"onnx": onnx.__version__, "bin edges": "by operator"}
