@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import statistics
 import sys
 import tempfile
@@ -158,6 +159,7 @@ def measure(folder: Path, counts: Sequence[int], turns: int, small_rows: int) ->
     onnx.save_model(head(LARGE.channels), model)
     out = folder / "out"
 
+    load = os.getloadavg()[0]
     images, boxes = rows_of(LARGE, 24, 0)
     bare, predictor = session(model), onnx_maxpool.Predictor(model)
     calls = {"a bare loop": partial(loop_in_memory, bare, images, boxes)}
@@ -182,7 +184,7 @@ def measure(folder: Path, counts: Sequence[int], turns: int, small_rows: int) ->
     small = folder / "small.onnx"
     onnx.save_model(head(SMALL.channels), small)
     write_rows(folder / "small.parquet", SMALL, small_rows)
-    return page(in_memory, taken, counts, memory(small, folder / "small.parquet", out))
+    return page(load, in_memory, taken, counts, memory(small, folder / "small.parquet", out))
 
 
 RUNS = {
@@ -194,7 +196,11 @@ RUNS = {
 
 
 def page(
-    in_memory: Mapping[str, float], taken: Mapping[str, float], counts: Sequence[int], seen: Sequence[tuple[int, int]]
+    load: float,
+    in_memory: Mapping[str, float],
+    taken: Mapping[str, float],
+    counts: Sequence[int],
+    seen: Sequence[tuple[int, int]],
 ) -> list[str]:
     facts = machine()
     columns = " | ".join(f"{count} rows, s" for count in counts)
@@ -213,7 +219,8 @@ def page(
         "",
         f"{facts['cpu']}, {facts['cpus']} processors, {facts['system']}, Python {facts['python']}, ONNX Runtime",
         f"{ort.__version__}, Ray {ray.__version__}, PyArrow {pa.__version__}; {facts['date'][:10]}. Written by",
-        "`python scripts/time_batch.py`.",
+        f"`python scripts/time_batch.py`, on a machine whose load was {load:.1f} when it began: where that is more than",
+        "a few tenths, others took part of the processors, and a second worker shows less than it can do.",
         "",
         "## In memory",
         "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Generator, Sequence
@@ -69,6 +70,7 @@ def _end(pool: ProcessPoolExecutor) -> None:
 def _begin(computer: Computer) -> None:
     global _computer
     _computer = computer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the command, and the command its processes
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
