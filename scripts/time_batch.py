@@ -219,7 +219,7 @@ def page(
         "",
         f"{facts['cpu']}, {facts['cpus']} processors, {facts['system']}, Python {facts['python']}, ONNX Runtime",
         f"{ort.__version__}, Ray {ray.__version__}, PyArrow {pa.__version__}; {facts['date'][:10]}. Written by",
-        f"`python scripts/time_batch.py`, on a machine whose load was {load:.1f} when it began: where that is more",
+        f"`python scripts/time_batch.py`, on a machine whose load was {load:.1f} when it began. Where that is more",
         "than a few tenths, others took part of the processors, and a second worker shows less than it can do.",
         "",
         "## In memory",

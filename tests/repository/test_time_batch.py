@@ -15,5 +15,5 @@ def test_the_page(tmp_path: Path) -> None:
     done = run_python(SCRIPT, "--rows", "2", "10", "--small-rows", "400", "--turns", "1", "--page", page)
     assert done.returncode == 0, done.stderr
     text = page.read_text()
-    assert len(re.findall(r"^\| .*`?(?:bare loop|Predictor|engine)", text, re.MULTILINE)) == 4 + 5
+    assert len(re.findall(r"^\| (?:a bare loop|`Predictor`|`--engine)", text, re.MULTILINE)) == 4 + 5
     assert "400 rows of 16 × 38 × 50 and 50 ROIs" in text
