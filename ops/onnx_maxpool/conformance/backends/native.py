@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 import onnxruntime as ort
 
-from onnx_maxpool import load
+from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
 from onnx_maxpool.conformance.backends.onnxruntime import in_session
 

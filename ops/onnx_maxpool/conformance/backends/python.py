@@ -6,7 +6,7 @@ import onnx
 import onnxruntime as ort
 import onnxruntime_extensions
 
-from onnx_maxpool import load
+from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
 from onnx_maxpool.conformance.backends.onnxruntime import in_session
 
