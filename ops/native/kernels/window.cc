@@ -138,8 +138,10 @@ class WindowPool {
     const Element* plane = static_cast<const Element*>(job_.x) + begin / lines_per_plane(job_) * cells_per_plane;
     int64_t z = begin % lines_per_plane(job_) / rows, y = begin % rows;
     const LineFiller<Element, Lane, indexed> filler(job_);
+    const CellReader<Element, Lane, indexed> reader(job_);
     const PoolAxis depth_axis = job_.depth, row_axis = job_.rows;
     const int64_t step = job_.columns.step, length = job_.columns.length;
+    [[maybe_unused]] const int64_t row_cells = job_.columns.size;
     WindowWriter<Element, Lane, indexed> writer = writer_;
     const auto write = [&](const auto& cells, int64_t wanted) { writer.write(cells, wanted); };
     [[maybe_unused]] Gather<Lane, indexed> gather;
@@ -147,7 +149,13 @@ class WindowPool {
       const int64_t lines = end - line < at_once ? end - line : at_once;
       for (int64_t i = 0; i < lines; ++i) {
         if (direct) {
-          if constexpr (!sliding) gather_from_row(plane, z, y, windows, piece.count, gather, write);
+          if constexpr (!sliding) {
+            const int64_t row = window_at(depth_axis, z).start * row_axis.size + window_at(row_axis, y).start;
+            const int64_t offset = row * row_cells;
+            for (int64_t j = 0; j < piece.count; ++j) {
+              gather.add(fold(reader, plane + offset, offset, windows[j]), write);
+            }
+          }
         } else {
           filler.template fill<sliding>(line_number(i), plane, window_at(depth_axis, z), window_at(row_axis, y),
                                         columns);
@@ -169,15 +177,6 @@ class WindowPool {
     }
     if constexpr (!sliding) gather.finish(write);
     writer_ = writer;
-  }
-
-  template <class Write>
-  ONNX_MAXPOOL_INLINE void gather_from_row(const Element* plane, int64_t z, int64_t y, const Window* windows,
-                                           int64_t count, Gather<Lane, indexed>& gather, Write write) const {
-    const int64_t row = window_at(job_.depth, z).start * job_.rows.size + window_at(job_.rows, y).start;
-    const int64_t offset = row * job_.columns.size;
-    const CellReader<Element, Lane, indexed> reader(job_);
-    for (int64_t i = 0; i < count; ++i) gather.add(fold(reader, plane + offset, offset, windows[i]), write);
   }
 
   RowLine line_number(int64_t i) const {
