@@ -49,7 +49,7 @@ class Runtime:
     requirements: Sequence[str]
     """What is installed where they are not; the first is the distribution whose version is told."""
     beside: bool = True
-    """Whether it installs beside us: scripts/check runs those, and asks that they be right but for `faults`."""
+    """Whether it installs beside us, and must be right but for `faults` where `--beside` is given."""
     faults: str = ""
     """A pattern for the kinds of cases that it is known to fail in."""
     also: Sequence[str] = ()
