@@ -15,7 +15,7 @@ import onnx
 import pytest
 from builders import MODELS
 from support.one_node import assert_same, native_rois, roi_model
-from support.ragged import HEAD, assert_rows_match, ragged_rows
+from support.ragged import HEAD, assert_rows_match, describe, ragged_rows
 
 from onnx_maxpool import InputError, Predictor, RowError, collate, load, run, split
 from onnx_maxpool.adapters import predictor as module
@@ -162,10 +162,6 @@ def test_no_file(tmp_path: Path) -> None:
 
 
 # Processes and threads
-
-
-def describe(predictor: Predictor, batch: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    return predictor(batch), predictor.session.get_session_options().intra_op_num_threads
 
 
 @pytest.mark.parametrize("kind", ["path", "bytes", "ModelProto"])

@@ -58,3 +58,8 @@ def assert_rows_match(proto: onnx.ModelProto, batch: Mapping[str, Any], result: 
         pooled, best = oracle(proto, image, boxes)
         assert_same(result["pooled"][row], pooled)
         assert_same(result["best"][row], best[0])
+
+
+def describe(predictor: onnx_maxpool.Predictor, batch: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """What another process makes of a batch, and its session's threads: here, as spawned processes import this."""
+    return predictor(batch), predictor.session.get_session_options().intra_op_num_threads
