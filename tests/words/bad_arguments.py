@@ -472,6 +472,12 @@ BAD_COMMANDS = (
     ),
     BadCommand(
         "an operator that there is not",
+        "bench --grid --operator Relu",
+        "--operator Relu: expected a part of MaxRoiPool, AdaptiveMaxPool, MaxPooling1 with indices, "
+        "MaxPooling1 without indices",
+    ),
+    BadCommand(
+        "an operator that there is not",
         "convert pool.onnx out.onnx --only RoiPool",
         f"to_portable: operator RoiPool, expected {OPERATORS}",
     ),

@@ -66,10 +66,10 @@ class SlidingCase:
     operator = "MaxPooling1"
 
     def __str__(self) -> str:
-        sizes = [times(sizes) if len(set(sizes)) > 1 else str(sizes[0]) for sizes in (self.window, self.strides)]
-        padding = f" p{self.padding[0]}" if any(self.padding) else ""
+        window, strides, padding = map(brief, (self.window, self.strides, self.padding))
+        padded = f" p{padding}" if any(self.padding) else ""
         indices = ", indices" if self.indices else ""
-        return f"{times(self.shape)} k{sizes[0]} s{sizes[1]}{padding}{indices}"
+        return f"{times(self.shape)} k{window} s{strides}{padded}{indices}"
 
 
 Case = RoiCase | AdaptiveCase | SlidingCase
@@ -103,6 +103,11 @@ def count_of(count: int, noun: str) -> str:
 def times(sizes: tuple[int, ...]) -> str:
     """`8x64x112x112`."""
     return "x".join(map(str, sizes))
+
+
+def brief(sizes: tuple[int, ...]) -> str:
+    """`3x5`, or `3` where all are the same."""
+    return times(sizes) if len(set(sizes)) > 1 else str(sizes[0])
 
 
 ROI_CASES = (

@@ -22,6 +22,7 @@ from onnx_maxpool.benchmark.report.markdown import write_page
 from onnx_maxpool.benchmark.report.terminal import report, row_line
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import Row, chosen
+from onnx_maxpool.cli.bench_grid import ROWS_PER_GROUP, GridOptions, bench_grid, known_groups
 from onnx_maxpool.cli.outputs import prepare_files
 from onnx_maxpool.errors import InputError
 
@@ -54,6 +55,19 @@ def bench(
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write what is measured; to FILE.jsonl a row a line."),
     ] = None,
+    grid: Annotated[
+        bool,
+        typer.Option("--grid", help="Rows drawn at random from the ranges that users have, in place of the table's."),
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the rows of --grid.")] = 0,
+    draws: Annotated[
+        int, typer.Option(min=1, help="Rows of --grid for each operator, MaxPooling1 with and without indices apart.")
+    ] = ROWS_PER_GROUP,
+    operators: Annotated[
+        list[str] | None,
+        typer.Option("--operator", metavar="TEXT", help="Of --grid: only those with this in their name."),
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(min=0, help="After which --grid begins no other row.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures of it.")] = None,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write its tables, and links to the pictures of --plot.")
@@ -69,6 +83,14 @@ def bench(
     if target is not None and target not in HELD_TO:
         raise InputError(f"--target {target}: expected one of {', '.join(HELD_TO)}")
     patterns = tuple(rows or ())
+    if grid:
+        counts = tuple(threads or (count for count in DEFAULT_THREADS if count <= cpus()))
+        options = GridOptions(
+            seed, draws, known_groups(operators or ()), patterns, counts, known_peers(peers or ()), seconds
+        )
+        with held_to(target):
+            bench_grid(options, as_json, plot, markdown)
+        return
     found = chosen(patterns, quick=quick)
     overheads = not patterns or any(pattern.casefold() in OVERHEADS_ROW for pattern in patterns)
     if not found and not overheads:

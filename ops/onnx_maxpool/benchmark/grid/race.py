@@ -1,0 +1,117 @@
+"""A row in every runtime that takes it, in about half a second.
+
+As in `measure`, runtimes are processes that take turns. What is slower than three times the fastest peer is timed only
+once: it does not decide.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from onnx_maxpool.benchmark.grid.shapes import drawn, group_of
+from onnx_maxpool.benchmark.inputs import row_inputs
+from onnx_maxpool.benchmark.measure import Contestant, Runtimes, compare
+from onnx_maxpool.benchmark.peers import OURS
+from onnx_maxpool.benchmark.processes import RefusalError
+from onnx_maxpool.benchmark.results import Entry, Results, RowResult
+from onnx_maxpool.benchmark.rows import Row
+from onnx_maxpool.benchmark.statistics import timing
+from onnx_maxpool.benchmark.traffic import input_bytes, output_bytes
+
+SECONDS_PER_ROW = 0.3
+"""For the samples; to make the row ready takes about as long."""
+LEAST_ROUNDS, MOST_ROUNDS = 3, 15
+BEHIND = 3.0
+"""Times the fastest peer's time: a peer that took longer when it was made ready is not timed again."""
+
+
+def grid_rows(groups: Sequence[str], seed: int, count: int, patterns: Sequence[str] = ()) -> list[Row]:
+    """The first rows of each group, in turns; with patterns, those that have one of them in their name."""
+    columns = [drawn(group, seed, count) for group in groups]
+    found = [row for turn in zip(*columns, strict=True) for row in turn]
+    return [row for row in found if not patterns or any(p.casefold() in row.name.casefold() for p in patterns)]
+
+
+def race(
+    results: Results,
+    rows: Iterable[Row],
+    threads: Sequence[int],
+    timed: Callable[[RowResult], None],
+    seconds: float | None = None,
+) -> None:
+    """Time every row on each number of threads, until so many seconds are over; `timed` hears of each."""
+    end = time.monotonic() + seconds if seconds is not None else None
+    runtimes = Runtimes(results)
+    try:
+        for row in rows:
+            for count in threads:
+                if end is not None and time.monotonic() > end:
+                    return
+                results.rows.append(race_row(runtimes, row, count))
+                timed(results.rows[-1])
+    finally:
+        runtimes.close()
+
+
+def race_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
+    """One row: made ready everywhere, outputs compared, then timed in turns."""
+    result = RowResult(row, threads, input_bytes(row_inputs(row)), output_bytes(row))
+    entered: list[Contestant] = []
+    try:
+        for name in (OURS, *runtimes.results.settings["peers"]):
+            entry = result.entries[name] = Entry()
+            try:
+                runtime = runtimes.get(name, threads)
+                seconds = runtime.ask("prepare", row)
+                entered.append(Contestant(runtime, row, entry, MOST_ROUNDS, [(seconds, 1)]))
+            except RefusalError as refusal:
+                entry.refusal = str(refusal)
+                if name == OURS:
+                    return result
+        compare_digests(entered[0], entered[1:])
+        take_turns([contestant for contestant in entered if contestant.entry.refusal is None])
+    finally:
+        for contestant in entered:
+            contestant.leave()
+    return result
+
+
+def compare_digests(ours: Contestant, peers: Sequence[Contestant]) -> None:
+    """Count the cells that differ, where any does."""
+    expected = ours.runtime.ask("digest", ours.row)
+    for peer in peers:
+        try:
+            if peer.runtime.ask("digest", peer.row) == expected:
+                peer.entry.cells = sum(cells for cells, _ in expected)
+                continue
+        except RefusalError as refusal:
+            peer.refuse(refusal)
+            continue
+        samples = list(peer.samples)
+        compare(ours, [peer])
+        peer.samples[:] = samples if peer.entry.refusal is None else []
+
+
+def take_turns(entered: Sequence[Contestant]) -> None:
+    """Samples of ours and of whoever may be the fastest peer, until the row's time is over."""
+    first = {id(contestant): contestant.samples[0][0] for contestant in entered}
+    fastest = min((first[id(contestant)] for contestant in entered[1:]), default=0.0)
+    active = [c for c in entered if c is entered[0] or first[id(c)] <= BEHIND * fastest]
+    for contestant in active:
+        contestant.samples.clear()
+    end = time.monotonic() + SECONDS_PER_ROW
+    for turn in range(MOST_ROUNDS):
+        if turn >= LEAST_ROUNDS and time.monotonic() > end:
+            break
+        start = turn % len(active)
+        for contestant in (*active[start:], *active[:start]):
+            contestant.take_turn(turn)
+    for contestant in entered:
+        if contestant.samples:
+            contestant.entry.timing = timing(contestant.samples)
+
+
+def group_of_result(result: RowResult) -> tuple[str, int]:
+    """Where a report has a row: its group and the number of threads."""
+    return group_of(result.row.case), result.threads

@@ -1,0 +1,90 @@
+"""How often we lose, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onnx_maxpool.benchmark.grid.race import group_of_result
+from onnx_maxpool.benchmark.grid.shapes import GROUPS
+from onnx_maxpool.benchmark.peers import OURS
+from onnx_maxpool.benchmark.results import RowResult
+from onnx_maxpool.benchmark.rows import count_of
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Of (fastest peer / ours) over the rows of a group that a peer takes."""
+
+    group: str
+    threads: int
+    ratios: tuple[float, ...]
+    """In ascending order."""
+    lost: int
+    """Rows in which a peer is faster."""
+    clearly_lost: int
+    """Of these, where the quartiles of the samples do not overlap either."""
+
+    @property
+    def title(self) -> str:
+        """`MaxRoiPool, 2 threads`."""
+        return f"{self.group}, {count_of(self.threads, 'thread')}"
+
+    @property
+    def figures(self) -> tuple[float, float, float]:
+        """The least, the 5th percentile and the median."""
+        return self.ratios[0], float(np.percentile(self.ratios, 5)), float(np.median(self.ratios))
+
+
+def ratio(result: RowResult) -> float | None:
+    """Fastest peer / ours; None where no peer takes the row."""
+    return result.ratio(result.fastest_peer, OURS)
+
+
+def clearly_lost(result: RowResult) -> bool:
+    """Whether the fastest peer's upper quartile is below our lower one."""
+    peer = result.fastest_peer
+    theirs, ours = result.entries[peer].timing if peer else None, result.entries[OURS].timing
+    return theirs is not None and ours is not None and theirs.upper < ours.lower
+
+
+def distributions(results: Iterable[RowResult]) -> list[Distribution]:
+    """One for each group and number of threads that there are rows of."""
+    found: dict[tuple[str, int], list[RowResult]] = {}
+    for result in results:
+        if ratio(result) is not None:
+            found.setdefault(group_of_result(result), []).append(result)
+    order = list(GROUPS)
+    return [
+        distribution(group, threads, found[group, threads])
+        for group, threads in sorted(found, key=lambda key: (order.index(key[0]), -key[1]))
+    ]
+
+
+def distribution(group: str, threads: int, results: Sequence[RowResult]) -> Distribution:
+    """Of rows of one group."""
+    ratios = sorted(value for result in results if (value := ratio(result)) is not None)
+    lost = sum(value < 1 for value in ratios)
+    return Distribution(group, threads, tuple(ratios), lost, sum(map(clearly_lost, results)))
+
+
+def worst(results: Iterable[RowResult], group: str, threads: int, count: int) -> list[RowResult]:
+    """The rows of a group with the least ratios, the least first."""
+    found = [(value, result) for result in results if (value := ratio(result)) is not None]
+    own = [(value, result) for value, result in found if group_of_result(result) == (group, threads)]
+    return [result for _, result in sorted(own, key=lambda pair: pair[0])[:count]]
+
+
+def record(result: RowResult) -> Mapping[str, Any]:
+    """A row as plain data, in brief: medians in microseconds."""
+    return {
+        "record": "row",
+        "name": result.row.name,
+        "threads": result.threads,
+        "ratio": ratio(result),
+        "microseconds": {name: round(1e6 * median, 2) for name, median in result.medians.items()},
+        "differing": {name: entry.differing for name, entry in result.entries.items() if entry.differing},
+    }

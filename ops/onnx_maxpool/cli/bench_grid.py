@@ -1,0 +1,90 @@
+"""`onnx-maxpool bench --grid`: rows that are drawn, timed and summed up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from onnx_maxpool.benchmark.grid.race import grid_rows, race
+from onnx_maxpool.benchmark.grid.shapes import GROUPS
+from onnx_maxpool.benchmark.grid.summary import record
+from onnx_maxpool.benchmark.machine import machine
+from onnx_maxpool.benchmark.report.grid import grid_line, grid_report, write_grid_page
+from onnx_maxpool.benchmark.results import Results, RowResult
+from onnx_maxpool.cli.outputs import prepare_files
+from onnx_maxpool.errors import InputError
+
+ROWS_PER_GROUP = 300
+TABLE_WIDTH = 170
+
+
+@dataclass(frozen=True)
+class GridOptions:
+    """What to draw, and where results go."""
+
+    seed: int
+    count: int
+    """Rows of each group."""
+    groups: Sequence[str]
+    patterns: Sequence[str]
+    threads: Sequence[int]
+    peers: Sequence[str]
+    seconds: float | None
+
+    @property
+    def command(self) -> str:
+        """The command that repeats it."""
+        parts = [f"onnx-maxpool bench --grid --seed {self.seed} --draws {self.count}"]
+        if len(self.groups) < len(GROUPS):
+            parts += [f'--operator "{group}"' for group in self.groups]
+        return " ".join(parts)
+
+
+def known_groups(names: Sequence[str]) -> list[str]:
+    """The groups whose name contains one of these, whatever the case; all of them without any."""
+    for name in names:
+        if not any(name.casefold() in group.casefold() for group in GROUPS):
+            raise InputError(f"--operator {name}: expected a part of {', '.join(GROUPS)}")
+    return [group for group in GROUPS if not names or any(name.casefold() in group.casefold() for name in names)]
+
+
+def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, markdown: Path | None) -> Results:
+    """Time the rows, a line on standard error for each; print the report, and write the files that are wanted.
+
+    Raises InputError where no row fits.
+    """
+    rows = grid_rows(options.groups, options.seed, options.count, options.patterns)
+    if not rows:
+        raise InputError(f"--rows {' '.join(options.patterns)}: no row has that in its name")
+    prepare_files(as_json, markdown)
+    results = Results(machine(), {"threads": options.threads, "peers": options.peers, "seed": options.seed})
+    log = Console(stderr=True, highlight=False)
+
+    def timed(result: RowResult) -> None:
+        log.print(grid_line(result), markup=False, soft_wrap=True)
+
+    race(results, rows, options.threads, timed, options.seconds)
+    console = Console(highlight=False)
+    console.width = max(console.width, TABLE_WIDTH)
+    console.print(grid_report(results))
+    if as_json is not None:
+        run = {"record": "run", "machine": results.machine, "settings": results.settings, "versions": results.versions}
+        as_json.write_text("".join(f"{json.dumps(line)}\n" for line in (run, *map(record, results.rows))))
+    picture = None
+    if plot is not None:
+        from onnx_maxpool.benchmark.report.grid_plot import write_grid_plot  # matplotlib, which is an extra's
+
+        plot.mkdir(parents=True, exist_ok=True)
+        picture = write_grid_plot(results, plot / "grid.png")
+    if markdown is not None:
+        write_grid_page(results, markdown, options.command, picture)
+    for path in filter(None, (as_json, picture, markdown)):
+        console.print(f"wrote {path}", markup=False, soft_wrap=True)
+    if results.failures:
+        raise typer.Exit(1)
+    return results

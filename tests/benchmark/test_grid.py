@@ -1,0 +1,164 @@
+"""The benchmark's grid: what it draws, how it sums up, and one small run from the command line."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onnx_maxpool.benchmark.grid.race import take_turns
+from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, drawn, group_of
+from onnx_maxpool.benchmark.grid.summary import distributions, worst
+from onnx_maxpool.benchmark.inputs import row_inputs
+from onnx_maxpool.benchmark.measure import Contestant
+from onnx_maxpool.benchmark.peers import OURS
+from onnx_maxpool.benchmark.results import Entry, RowResult
+from onnx_maxpool.benchmark.rows import ROI_CASES, AdaptiveCase, Row, SlidingCase
+from onnx_maxpool.benchmark.statistics import timing
+from onnx_maxpool.benchmark.traffic import output_bytes
+from onnx_maxpool.cli.main import main
+from onnx_maxpool.types import element_type
+
+MANY = {group: drawn(group, seed=7, count=200) for group in GROUPS}
+
+
+def result_of(group: str, ours: list[float], theirs: list[float] | None, threads: int = 2) -> RowResult:
+    result = RowResult(MANY[group][0], threads, 1, 1, {OURS: Entry(timing([(value, 1) for value in ours]))})
+    if theirs is not None:
+        result.entries["OpenVINO"] = Entry(timing([(value, 1) for value in theirs]))
+    return result
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_rows_are_the_seeds(group: str) -> None:
+    assert MANY[group][:20] == drawn(group, seed=7, count=20)
+    assert MANY[group][:20] != drawn(group, seed=8, count=20)
+    assert {group_of(row.case) for row in MANY[group]} == {group}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_rows_spread_over_the_ranges(group: str) -> None:
+    rows = MANY[group]
+    floats = sum(row.type == "float" for row in rows)
+    assert 90 < floats < 150
+    assert len({row.type for row in rows}) >= 3
+    assert "bfloat16" not in {row.type for row in rows}
+    for row in rows:
+        assert 0 < output_bytes(row) <= 12 * MOST_CELLS
+    shapes = [row.case.shape for row in rows if isinstance(row.case, AdaptiveCase | SlidingCase)]
+    channels = [shape[1] for shape in shapes] or [row.case.channels for row in rows if hasattr(row.case, "channels")]
+    assert min(channels) <= 2
+    assert max(channels) >= 1000
+    if shapes:
+        assert {len(shape) for shape in shapes} >= {4, 5}
+
+
+def test_a_drawn_row_can_be_run() -> None:
+    for rows in MANY.values():
+        for row in [row for row in rows if output_bytes(row) < 10000][:3]:
+            assert element_type(row_inputs(row)["X"]) == row.type
+
+
+def test_windows_lie_in_their_maps() -> None:
+    for row in MANY["MaxPooling1 with indices"]:
+        assert isinstance(row.case, SlidingCase)
+        for side, window, padding in zip(row.case.shape[2:], row.case.window, row.case.padding, strict=True):
+            assert 0 <= padding < window <= side + 2 * padding
+
+
+def test_distributions() -> None:
+    adaptive, sliding = "AdaptiveMaxPool", "MaxPooling1 with indices"
+    results = [
+        result_of(sliding, [1.0], [4.0]),
+        result_of(adaptive, [2.0, 2.0, 2.0], [1.0, 1.0, 1.0]),
+        result_of(adaptive, [1.0, 2.0, 9.0], [1.0, 1.9, 9.0]),  # the quartiles overlap
+        result_of(adaptive, [1.0], [3.0]),
+        result_of(adaptive, [1.0], None),
+        result_of(adaptive, [1.0], [5.0], threads=1),
+    ]
+    two, one, other = distributions(results)
+    assert (two.title, one.title, other.title) == (
+        "AdaptiveMaxPool, 2 threads",
+        "AdaptiveMaxPool, 1 thread",
+        "MaxPooling1 with indices, 2 threads",
+    )
+    assert two.ratios == (0.5, 0.95, 3.0)
+    assert (two.lost, two.clearly_lost) == (2, 1)
+    assert two.figures == (0.5, pytest.approx(0.545), 0.95)
+    assert worst(results, adaptive, 2, 2) == [results[1], results[2]]
+
+
+class FakeRuntime:
+    """Takes as long as it is told to, and counts how often."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.asked = seconds, 0
+
+    def ask(self, _: str, row: Row) -> tuple[float, int]:
+        assert row == Row(ROI_CASES[5])
+        self.asked += 1
+        return self.seconds, 1
+
+
+def test_a_peer_far_behind_is_timed_once() -> None:
+    runtimes = [FakeRuntime(seconds) for seconds in (9.0, 1.0, 2.9, 3.1)]
+    entered = [
+        Contestant(runtime, Row(ROI_CASES[5]), Entry(), 15, [(runtime.seconds, 1)])  # type: ignore[arg-type]
+        for runtime in runtimes
+    ]
+    take_turns(entered)
+    assert [runtime.asked > 0 for runtime in runtimes] == [True, True, True, False]
+    medians = [contestant.entry.timing.median for contestant in entered if contestant.entry.timing is not None]
+    assert medians == [9.0, 1.0, 2.9, 3.1]
+
+
+def run_command(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(["bench", "--grid", *map(str, arguments)])
+    assert stopped.value.code is None or isinstance(stopped.value.code, int)
+    return stopped.value.code or 0
+
+
+def test_a_small_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    group, seed, count = "MaxPooling1 with indices", 5, 60
+    rows = sorted(drawn(group, seed, count), key=output_bytes)
+    chosen = next(row for row in rows if row.type == "float" and np.prod(row.case.shape) < 20000)  # type: ignore[union-attr]
+    files = ["--json", tmp_path / "out.jsonl", "--plot", tmp_path, "--markdown", tmp_path / "out.md"]
+    only = ["--operator", "with indices", "--rows", chosen.name, "--peer", "ONNX Runtime", "--threads", "1"]
+    assert run_command("--seed", seed, "--draws", count, *only, *files) == 0
+    run, row, *others = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert (run["record"], run["settings"]["seed"]) == ("run", seed)
+    assert (row["record"], row["name"], row["threads"]) == ("row", chosen.name, 1)
+    assert row["ratio"] == pytest.approx(row["microseconds"]["ONNX Runtime"] / row["microseconds"][OURS], rel=0.01)
+    assert others == []
+    page = (tmp_path / "out.md").read_text()
+    assert f'onnx-maxpool bench --grid --seed {seed} --draws {count} --operator "{group}"' in page
+    assert f"| {group}, 1 thread | 1 |" in page
+    assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
+    assert chosen.name in capsys.readouterr().err
+
+
+def test_the_clock_ends_a_grid(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command("--draws", 5, "--seconds", 0) == 0
+    assert "Fastest peer / ours" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--operator", "Relu"], f"--operator Relu: expected a part of {', '.join(GROUPS)}"),
+        (["--draws", "2", "--rows", "no such row"], "--rows no such row: no row has that in its name"),
+    ],
+)
+def test_refusals(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(*arguments) == 1
+    assert capsys.readouterr().err.strip() == message
+
+
+def test_rows_with_the_same_name_are_rare() -> None:
+    for rows in MANY.values():
+        names = sorted(row.name for row in rows)
+        assert sum(a == b for a, b in pairwise(names)) <= 1
