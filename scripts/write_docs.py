@@ -12,7 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+from typer.cli import get_docs_for_click
+
 from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, ROI_CASES, SLIDING_CASES, Row
+from onnx_maxpool.cli.commands import app
 from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.case import Case
@@ -171,7 +175,18 @@ def questions(cases: Sequence[Case]) -> str:
     return "\n".join(f"- {question} {', '.join(names)}" for question, names in asked.items())
 
 
+def commands() -> str:
+    """What `--help` says of every command."""
+    group = typer.main.get_command(app)
+    text = get_docs_for_click(obj=group, ctx=typer.Context(group, info_name="onnx-maxpool"), name="onnx-maxpool")
+    _, _, text = text.partition("\n## ")  # the list of commands cuts their texts short
+    # Usage is not a command that one can type, and "{MODEL}" is how click marks what is required.
+    text = text.replace("```console\n$ ", "```text\n").replace("{", "").replace("}", "")
+    return f"## {text.strip()}"
+
+
 TABLES = {
+    "docs/reference/command-line.md": {"commands": commands},
     "README.md": {"operators": operators, "speed": speed, "backends": backends},
     "docs/rules.md": {"rules": rules},
     "docs/errors.md": {

@@ -1,4 +1,4 @@
-"""Every snippet of docs/recipes.md that says that the tests run it; where a package is missing, the others."""
+"""Every snippet of docs/guides/recipes.md that says that the tests run it; where a package is missing, the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from onnx import parser
 from support.child import run_python
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "recipes.md").read_text()
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "guides" / "recipes.md").read_text()
 SNIPPETS = re.findall(r"^## (.*?)$|^<!-- (.*?) -->\n```(\w+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 NEEDS = re.compile(r"(?:needs|ran with) ([\w.]+|PySpark|Apache Beam)")
 MODULES = {"PySpark": "pyspark", "Apache": "apache_beam"}
