@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -31,6 +31,10 @@ OLDEST_OPSET_IN_USE = 11
 """The opset of models with an operator of ai.onnx that is older: today's tools convert and check no opset 1."""
 
 
+class CannotAskError(Exception):
+    """A question that another operator has no words for; the message says why."""
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """One question to a backend."""
@@ -56,6 +60,21 @@ class Case:
 
     Otherwise a backend that refuses everything would give the answer.
     """
+    restate: Callable[[Case], Case] | None = None
+    """Gives the same question in another operator's words, for backends that do not have this operator.
+
+    Raises CannotAskError where that operator has no words for it. None where there is no such operator.
+    """
+
+    @property
+    def form(self) -> str:
+        """The operator and version in whose words the question is put."""
+        return self.version.title
+
+    @property
+    def restated(self) -> bool:
+        """Whether it is put in another operator's words than its own."""
+        return self.form != self.version.title
 
     @property
     def operator(self) -> str:

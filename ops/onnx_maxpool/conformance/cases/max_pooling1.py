@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from onnx_maxpool.conformance.case import Case, Level
 from onnx_maxpool.conformance.cases._building import OURS, make, refusal
 from onnx_maxpool.conformance.cases._indexed import in_type, shared_cases
 from onnx_maxpool.conformance.cases._inputs import both, rising
+from onnx_maxpool.conformance.cases._max_pool import as_max_pool
 from onnx_maxpool.hashing import integers
 from onnx_maxpool.operators.registry import OperatorVersion, versions_of
 from onnx_maxpool.types import Array
@@ -51,7 +53,7 @@ def put(
     **attributes: Any,
 ) -> Case:
     """A case of a version: one map, and by default windows of 1 x 4."""
-    return make(
+    case = make(
         version,
         topic,
         question,
@@ -62,6 +64,7 @@ def put(
         level=level,
         asks=asks,
     )
+    return replace(case, restate=as_max_pool)
 
 
 def windows(version: OperatorVersion) -> Iterator[Case]:

@@ -33,6 +33,7 @@ def json_report(runs: Sequence[BackendRun]) -> dict[str, Any]:
 def _entry(result: Result) -> dict[str, Any]:
     return {
         "case": result.case.name,
+        "form": result.case.form,
         "rules": list(result.case.rules),
         "level": result.case.level,
         "outcome": result.outcome.value,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx
 
-from onnx_maxpool.conformance.case import Case
+from onnx_maxpool.conformance.case import CannotAskError, Case
 from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import Outcome, Result, judge
 from onnx_maxpool.conformance.run.worker import Worker
@@ -33,14 +33,35 @@ class BackendRun:
 
 
 def run_cases(execute: Execute, cases: Iterable[Case]) -> Iterable[Result]:
-    """The results of cases, one after the other. A control runs once, however many cases share it."""
+    """The results of cases, one after the other; what the backend does not support is asked in other words, if it can.
+
+    A control runs once, however many cases share it.
+    """
     controls: dict[int, Execution] = {}
-    for case in cases:
+
+    def ask(case: Case) -> Result:
         control = case.control
         if control is not None and id(control) not in controls:
             controls[id(control)] = execute(control.model(), control.inputs)
         done = execute(case.model(), case.inputs)
-        yield judge(case, done, None if control is None else controls[id(control)])
+        return judge(case, done, None if control is None else controls[id(control)])
+
+    for case in cases:
+        result = ask(case)
+        if result.outcome is Outcome.UNSUPPORTED and case.restate is not None:
+            result = restated(result, case.restate, ask)
+        yield result
+
+
+def restated(first: Result, restate: Callable[[Case], Case], ask: Callable[[Case], Result]) -> Result:
+    """The result in another operator's words, where `first` is that the backend does not support this one."""
+    try:
+        second = ask(restate(first.case))
+    except CannotAskError as error:
+        return replace(first, detail=f"does not support {first.case.form}, and {error}")
+    if second.outcome is not Outcome.UNSUPPORTED:
+        return second
+    return replace(second, detail=f"{second.case.form}: {second.detail}; {first.case.form}: {first.detail}")
 
 
 def run_backend(
