@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from builders.fast_rcnn_head import fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 from builders.model import Model
 from builders.roi_in_function import roi_in_function, roi_in_function_inputs
 from builders.roi_in_if import roi_in_if, roi_in_if_inputs
@@ -12,6 +11,7 @@ from builders.roi_in_loop import roi_in_loop, roi_in_loop_inputs
 from builders.single_operator import single_operator_models
 from builders.spatial_pyramid import spatial_pyramid, spatial_pyramid_inputs
 from onnx_maxpool.demo.model import region_search, region_search_inputs
+from onnx_maxpool.samples.fast_rcnn_head import fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 
 __all__ = ["MODELS", "Model"]
 

@@ -1,6 +1,7 @@
 """The max-pooling operators that ONNX Runtime and ONNX's tools lack."""
 
 import importlib
+import importlib.metadata
 from typing import TYPE_CHECKING
 
 from onnx_maxpool import windows
@@ -9,10 +10,11 @@ from onnx_maxpool.adapters.functions import adaptive_max_pool, max_pooling, max_
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.reference import reference_ops
 from onnx_maxpool.adapters.registration import library_path, register
-from onnx_maxpool.errors import InputError, ModelError, OperatorError, RowError
+from onnx_maxpool.errors import InputError, ModelError, OperatorError, OutputError, RowError, WorkerError
 from onnx_maxpool.operators.schemas import register_schemas
 
 if TYPE_CHECKING:
+    __version__: str
     from onnx_maxpool.adapters.collation import collate, split
     from onnx_maxpool.adapters.openvino import openvino_extensions
     from onnx_maxpool.adapters.portable import to_portable
@@ -25,8 +27,11 @@ __all__ = [
     "InputError",
     "ModelError",
     "OperatorError",
+    "OutputError",
     "Predictor",
     "RowError",
+    "WorkerError",
+    "__version__",
     "adaptive_max_pool",
     "collate",
     "library_path",
@@ -63,6 +68,10 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        value: object
+        value = globals()[name] = importlib.metadata.version("onnx-maxpool")
+        return value
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -20,6 +20,14 @@ class ModelError(ValueError):
     """A model cannot be read. The message names the file, what is wrong with it and what was expected."""
 
 
+class OutputError(OSError):
+    """A file or a folder cannot be written. The message names it and says why."""
+
+
+class WorkerError(RuntimeError):
+    """A process that computes for this one ended without an answer. The message says what it was at."""
+
+
 def number(value: SupportsFloat, dtype: np.dtype[np.generic]) -> str:
     """`value` with the fewest digits that read back as the same `dtype` (float32 stands in for narrower floats)."""
     kind = np.float64 if dtype == np.float64 else np.float32
@@ -62,12 +70,18 @@ class InputError(ValueError):
 class RowError(InputError):
     """Rows of a batch cannot be computed. The message names the first row and what is wrong with it."""
 
-    def __init__(self, failures: Mapping[int, str]) -> None:
+    def __init__(self, failures: Mapping[int, str], message: str | None = None) -> None:
+        """`message` takes the place of the one that is made from the failures."""
         self.failures = dict(failures)
         """What is wrong with each row that fails, by its place in the batch."""
-        (row, message), *others = self.failures.items()
-        more = f"; rows that fail too: {', '.join(str(other) for other, _ in others)}" if others else ""
-        super().__init__(f"row {row}: {message}{more}")
+        self._message = message
+        super().__init__(_about_rows(self.failures) if message is None else message)
 
-    def __reduce__(self) -> tuple[type[RowError], tuple[dict[int, str]]]:
-        return RowError, (self.failures,)
+    def __reduce__(self) -> tuple[type[RowError], tuple[dict[int, str], str | None]]:
+        return RowError, (self.failures, self._message)
+
+
+def _about_rows(failures: Mapping[int, str]) -> str:
+    (row, message), *others = failures.items()
+    more = f"; rows that fail too: {', '.join(str(other) for other, _ in others)}" if others else ""
+    return f"row {row}: {message}{more}"

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+from onnx_maxpool.errors import WorkerError
 
-class EndedError(Exception):
+
+class EndedError(WorkerError):
     """The process ended in place of an answer."""
 
     def __init__(self, exit_code: int | None) -> None:

@@ -16,7 +16,6 @@ import onnx
 import onnxruntime as ort
 import pytest
 from builders import MODELS, Model
-from builders.fast_rcnn_head import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 from onnx import helper, parser
 from support.child import run_python
 from support.one_node import Array, assert_same, random_rois, roi_model
@@ -28,6 +27,7 @@ from onnx_maxpool.adapters.python import calls as python_functions
 from onnx_maxpool.adapters.python.calls import DOMAIN
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.graph.nodes import operator_nodes
+from onnx_maxpool.samples.fast_rcnn_head import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 from onnx_maxpool.types import dtype_of
 
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument

@@ -313,5 +313,5 @@ def test_overheads(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_refusals(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(*arguments) == 1
+    assert run_command(*arguments) == 2
     assert capsys.readouterr().err.strip() == message

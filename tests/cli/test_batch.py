@@ -24,7 +24,7 @@ from onnx_maxpool.batch.compute import Computer
 from onnx_maxpool.batch.inputs import Part
 from onnx_maxpool.batch.job import Job, Summary, run_job
 from onnx_maxpool.batch.local import compute_parts
-from onnx_maxpool.errors import InputError
+from onnx_maxpool.errors import InputError, OutputError, RowError
 
 
 def job(folder: Path, **options: Any) -> Job:
@@ -171,7 +171,7 @@ def test_a_row_that_fails_ends_the_run(tmp_path: Path) -> None:
 
 def test_rows_that_fail_are_skipped_and_noted(tmp_path: Path) -> None:
     batch = with_bad_rows(tmp_path)
-    with pytest.raises(InputError, match=r"in\.parquet, row 6: "):
+    with pytest.raises(RowError, match=r"in\.parquet, row 6: "):
         run_here(tmp_path)
     code, out, err = batch_command(tmp_path, "--on-error", "skip", "--resume", "--part-rows", "8", "--batch-size", "3")
     assert (code, notices(err)) == (0, [])
@@ -179,7 +179,7 @@ def test_rows_that_fail_are_skipped_and_noted(tmp_path: Path) -> None:
     failed = [json.loads(line) for line in (tmp_path / "out" / "_failed.jsonl").read_text().splitlines()]
     assert failed == [{"file": str(tmp_path / "in.parquet"), "row": row, "message": SAID} for row in (6, 19)]
     assert_output_matches(batch, read_output(tmp_path / "out"), [row for row in range(23) if row not in (6, 19)])
-    with pytest.raises(InputError, match=r"in\.parquet, row 6: "):  # not finished for one who wants all rows
+    with pytest.raises(RowError, match=r"in\.parquet, row 6: "):  # not finished for one who wants all rows
         run_here(tmp_path, existing="resume")
 
 
@@ -197,7 +197,7 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     arguments = [sys.executable, "-m", "onnx_maxpool", "batch", "head.onnx", "in.parquet", "out", "--part-rows", "8"]
     limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))"
     done = run_python("-c", f"import os, resource; {limit}; os.execv({arguments[0]!r}, {arguments!r})", folder=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     place = rf"{tmp_path}/in\.parquet, rows \d+ to \d+"
     assert re.fullmatch(rf"{place}: cannot write {tmp_path}/out/\.part-\S*: .*File too large\n", done.stderr)
     assert not list((tmp_path / "out").glob("*part-*"))
@@ -207,9 +207,9 @@ def test_what_is_there_is_not_lost_by_mistake(tmp_path: Path) -> None:
     batch = write_input(tmp_path)
     out = tmp_path / "out"
     run_here(tmp_path)
-    with pytest.raises(InputError, match="has the output of a run, expected none: give --resume or --overwrite"):
+    with pytest.raises(OutputError, match="has the output of a run, expected none: give --resume or --overwrite"):
         run_here(tmp_path)
-    with pytest.raises(InputError, match="of a run where the batch size differs, expected the same run for --resume"):
+    with pytest.raises(OutputError, match="of a run where the batch size differs, expected the same run for --resume"):
         run_here(tmp_path, existing="resume", batch_size=4)
     assert run_here(tmp_path, existing="resume").parts_before == 3
     (out / "notes.txt").write_text("mine")
@@ -230,7 +230,7 @@ def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "part-000000.parquet").write_text("of another")
     for existing in ("refuse", "resume", "overwrite"):
-        with pytest.raises(InputError, match="has files that batch did not write, expected an empty folder"):
+        with pytest.raises(OutputError, match="has files that batch did not write, expected an empty folder"):
             run_here(tmp_path, existing=existing)
     assert (tmp_path / "out" / "part-000000.parquet").read_text() == "of another"
 
@@ -239,11 +239,11 @@ def test_an_input_or_model_that_changed_is_no_resume(tmp_path: Path) -> None:
     batch = write_input(tmp_path)
     run_here(tmp_path)
     onnx.save_model(SLOW, tmp_path / "head.onnx")
-    with pytest.raises(InputError, match="of a run where the model differs"):
+    with pytest.raises(OutputError, match="of a run where the model differs"):
         run_here(tmp_path, existing="resume")
     onnx.save_model(HEAD, tmp_path / "head.onnx")
     pq.write_table(table(batch), tmp_path / "in.parquet", row_group_size=5)
-    with pytest.raises(InputError, match="of a run where what is in the input differs"):
+    with pytest.raises(OutputError, match="of a run where what is in the input differs"):
         run_here(tmp_path, existing="resume")
 
 

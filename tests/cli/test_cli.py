@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import ml_dtypes
@@ -48,10 +45,13 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     return Commands(tmp_path, capsys)
 
 
-def refusal(result: tuple[int, str, str]) -> str:
-    """The message, if the command was refused as it should be: on one line of stderr, with nothing else."""
-    code, out, err = result
-    assert (code, out) == (1, "")
+def refusal(result: tuple[int, str, str], code: int = 2) -> str:
+    """The message of a command that failed as it should: on one line of stderr, with nothing else.
+
+    Exit code 2 says that the command line is wrong, or a file that it names.
+    """
+    *found, err = result
+    assert found == [code, ""]
     assert err.count("\n") == 1, err
     return err.strip()
 
@@ -96,7 +96,7 @@ def test_run_saves_bfloat16_as_protobuf(command: Commands, tmp_path: Path) -> No
     array = numpy_helper.to_array(tensor)
     assert (tensor.name, array.dtype, array.shape) == ("Y", ml_dtypes.bfloat16, (6, 3, 7, 7))
     code, _, err = command("run", model, *DIMS, "--out", tmp_path / "data.npz")
-    assert (code, "output 'Y' is bfloat16" in err) == (1, True)
+    assert (code, "output 'Y' is bfloat16" in err) == (2, True)
     assert not (tmp_path / "data.npz").exists()
 
 
@@ -189,7 +189,6 @@ def test_inspect_of_a_model_without_our_operators(command: Commands, tmp_path: P
 
 
 def test_refused_arguments(command: Commands) -> None:
-    assert "Missing command" in refusal(command())
     assert "No such command" in refusal(command("walk"))
     assert "Missing argument" in refusal(command("run"))
     assert "No such option" in refusal(command("run", "x.onnx", "--fast"))
@@ -202,22 +201,8 @@ def test_an_operators_refusal_is_one_line(command: Commands, tmp_path: Path) -> 
     np.save(tmp_path / "rois.npy", np.array([[7, 0, 0, 1, 1]], np.float32))
     given = ["--input", f"rois={tmp_path}/rois.npy"]
     model = command.model("max_roi_pool_22_float")
-    message = refusal(command("compare", model, *DIMS[:8], *given))
+    message = refusal(command("compare", model, *DIMS[:8], *given), code=1)
     assert "rois row 0 has batch 7, expected a batch number from 0 to 1" in message
-
-
-def test_a_missing_cli_extra_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer', name='typer')")
-    path = os.pathsep.join([str(tmp_path), str(Path(onnx_maxpool.__file__).parent.parent)])
-    ended = subprocess.run(
-        [sys.executable, "-m", "onnx_maxpool", "--help"],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert ended.stderr == 'onnx-maxpool needs typer: pip install "onnx-maxpool[cli]"\n'
 
 
 @pytest.mark.parametrize("name", ["roi_in_function", "fast_rcnn_head"])
@@ -258,7 +243,7 @@ def test_convert_replaces_the_indices_of_max_pool(command: Commands, tmp_path: P
     onnx.save_model(onnx.parser.parse_model(text), model)
     assert command("convert", model, out, "--max-pool-indices", "--dim", "N=5")[0] == 0
     assert "MaxPool" not in {node.op_type for node in onnx.load(out).graph.node}
-    assert refusal(command("convert", model, out, "--max-pool-indices")) == (
+    assert refusal(command("convert", model, out, "--max-pool-indices"), code=1) == (
         "node 'Y' in graph: MaxPool: X has shape [1,1,N,4], expected a size for N, as dims gives, without control flow"
     )
 
@@ -319,7 +304,7 @@ def test_a_convert_that_fails_leaves_what_is_there(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("onnx.external_data_helper.save_external_data", full)
-    assert refusal(command("convert", model, out)) == "[Errno 28] No space left on device"
+    assert refusal(command("convert", model, out)) == "no space left on device"
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -334,4 +319,4 @@ def test_convert_only_some_operators(command: Commands, tmp_path: Path) -> None:
     _, text, _ = command("convert", model, tmp_path / "same.onnx", "--only", "AdaptiveMaxPool")
     assert text == f"wrote {tmp_path / 'same.onnx'}: 0 operators replaced\n"
     refused = refusal(command("convert", model, tmp_path / "none.onnx", "--only", "Max"))
-    assert refused.startswith("to_portable: operator Max, expected MaxRoiPool, ")
+    assert refused.startswith("--only Max: expected one of MaxRoiPool, ")

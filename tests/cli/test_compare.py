@@ -13,7 +13,6 @@ import onnx
 import onnxruntime as ort
 import pytest
 from builders import MODELS
-from builders.fast_rcnn_head import HeadSize, fast_rcnn_head, write_weights
 from onnx import helper, numpy_helper
 from onnx.reference.ops.op_relu import Relu
 
@@ -27,6 +26,7 @@ from onnx_maxpool.cli.node_comparison import compare_nodes
 from onnx_maxpool.graph.reading import read_model
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.roi import roi_max
+from onnx_maxpool.samples.fast_rcnn_head import HeadSize, fast_rcnn_head, write_weights
 from onnx_maxpool.types import Array
 
 Command = Callable[..., tuple[int, str]]

@@ -135,7 +135,7 @@ def test_the_command_writes_cases(capsys: pytest.CaptureFixture[str], tmp_path: 
 def test_the_command_leaves_a_folder_that_holds_something(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     code, out, err = command(capsys, "--export", tmp_path)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert err == f"--export {tmp_path}: the folder holds files already, expected a new or an empty one\n"
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
@@ -154,7 +154,7 @@ def test_the_command_leaves_a_folder_that_holds_something(capsys: pytest.Capture
 )
 def test_the_command_refuses_in_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = command(capsys, *arguments)
-    assert (code, out) == (1, "")
+    assert (code, out) == (1 if "--backend" in arguments else 2, "")
     assert err.startswith(words)
     assert err.count("\n") == 1
 

@@ -10,12 +10,6 @@ import onnx
 import onnx.inliner
 import pytest
 from builders import MODELS
-from builders.fast_rcnn_head import (
-    HeadSize,
-    fast_rcnn_head,
-    fast_rcnn_head_inputs,
-    write_weights,
-)
 from builders.model import Model
 from builders.spatial_pyramid import (
     CLASSES,
@@ -33,6 +27,12 @@ import onnx_maxpool
 from onnx_maxpool.demo.model import PATCH_PLACES, PATCH_SIDE, filters, region_search, region_search_inputs
 from onnx_maxpool.hashing import splitmix64
 from onnx_maxpool.operators.registry import OPERATORS
+from onnx_maxpool.samples.fast_rcnn_head import (
+    HeadSize,
+    fast_rcnn_head,
+    fast_rcnn_head_inputs,
+    write_weights,
+)
 from onnx_maxpool.types import Array, type_name
 
 onnx_maxpool.register_schemas()

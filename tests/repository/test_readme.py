@@ -10,10 +10,10 @@ from pathlib import Path
 
 import onnx
 import pytest
-from builders.fast_rcnn_head import HeadSize, fast_rcnn_head, write_weights
 from onnx import parser
 
 from onnx_maxpool import to_portable
+from onnx_maxpool.samples.fast_rcnn_head import HeadSize, fast_rcnn_head, write_weights
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text()

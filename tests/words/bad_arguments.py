@@ -328,6 +328,8 @@ class BadCommand:
     what: str
     command: str
     said: str
+    code: int = 2
+    """The exit code: 1 where the command line is right."""
 
 
 def write_files(folder: Path) -> None:
@@ -432,7 +434,7 @@ BAD_COMMANDS = (
     BadCommand(
         "a file where a folder is to be",
         "conformance --json x.npy/report.json",
-        "[Errno 17] File exists: 'x.npy'",
+        "cannot write x.npy/report.json: x.npy is a file, expected a folder",
     ),
     BadCommand(
         "a time limit that is no number",
@@ -453,6 +455,7 @@ BAD_COMMANDS = (
         "a class that is no backend",
         "conformance --backend os:path",
         "os:path: expected a class of onnx.backend.base.Backend",
+        code=1,
     ),
     BadCommand(
         "a folder for cases that is not empty",
@@ -479,6 +482,6 @@ BAD_COMMANDS = (
     BadCommand(
         "an operator that there is not",
         "convert pool.onnx out.onnx --only RoiPool",
-        f"to_portable: operator RoiPool, expected {OPERATORS}",
+        "--only RoiPool: expected one of MaxRoiPool, RoiPooling, MaxPooling1, AdaptiveMaxPool",
     ),
 )

@@ -27,10 +27,10 @@ def test_functions(bad: BadArgument) -> None:
 def test_commands(
     bad: BadCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line on stderr, exit code 1, and nothing else."""
+    """One line on stderr, an exit code that says whose mistake it is, and nothing else."""
     write_files(tmp_path)
     bad_batches.write_tables(tmp_path)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
         main(bad.command.split())
-    assert (ended.value.code, *capsys.readouterr()) == (1, "", f"{bad.said}\n")
+    assert (ended.value.code, *capsys.readouterr()) == (bad.code, "", f"{bad.said}\n")

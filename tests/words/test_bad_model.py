@@ -63,6 +63,10 @@ def test_on_the_command_line(bad: BadModel, command: str, tmp_path: Path, capsys
         assert not ended.value.code
         assert "MaxRoiPool-22 in graph" in out
         return
+    if issubclass(bad.error, OSError):
+        reason = {FileNotFoundError: "no such file", IsADirectoryError: "is a directory"}[bad.error]
+        assert (ended.value.code, out, err) == (2, "", f"{path}: {reason}\n")
+        return
     assert (ended.value.code, out, err) == (1, "", f"{said}\n")
     assert not (tmp_path / "out.onnx").exists()
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from onnx_maxpool.batch.compute import Computer, PartResult
 from onnx_maxpool.batch.inputs import Part
-from onnx_maxpool.errors import InputError
+from onnx_maxpool.errors import InputError, WorkerError
 
 ATTEMPTS = 3
 """How often an actor is begun anew, and a part with it, before the run fails."""
@@ -33,6 +33,7 @@ class Actor:
             "rows": np.array([result.rows for result in results]),
             "failed": np.array([result.failed for result in results]),
             "error": [result.error or "" for result in results],
+            "cause": [result.cause for result in results],
         }
 
 
@@ -43,7 +44,7 @@ def compute_parts(
 
     `address` is a Ray cluster's, as `ray.init` takes it; without one a cluster of this machine is made, and ended at
     the end. Without `workers` there are as many as the cluster has processors for. Ray begins an actor that dies anew,
-    `ATTEMPTS` times. Raises InputError where that does not help, and where there is no such cluster.
+    `ATTEMPTS` times. Raises WorkerError where that does not help, and InputError where there is no such cluster.
     """
     import ray
     from ray.exceptions import RayError
@@ -70,11 +71,11 @@ def compute_parts(
             for row in results.iter_rows():
                 number = int(row["number"])
                 if unfinished.pop(number, None) is not None:
-                    yield PartResult(number, int(row["rows"]), int(row["failed"]), row["error"] or None)
+                    yield PartResult(number, int(row["rows"]), int(row["failed"]), row["error"] or None, row["cause"])
         except RayError as error:
             where = next(iter(unfinished.values())).place if unfinished else "all rows are computed"
             reason = str(error).strip().splitlines()[-1]
-            raise InputError(f"Ray failed, {len(unfinished)} parts unfinished, the first {where}: {reason}") from None
+            raise WorkerError(f"Ray failed, {len(unfinished)} parts unfinished, the first {where}: {reason}") from None
     finally:
         if begun:
             ray.shutdown()

@@ -6,7 +6,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,10 +18,12 @@ import pyarrow.parquet as pq
 from onnx_maxpool.adapters.predictor import Predictor
 from onnx_maxpool.batch.inputs import FILE_COLUMN, ROW_COLUMN, Part, Rows, read_rows
 from onnx_maxpool.batch.tensors import ARROW_TYPES, runs_of, tensor_column, tensor_field
-from onnx_maxpool.errors import InputError, RowError
+from onnx_maxpool.errors import InputError, OutputError, RowError
 from onnx_maxpool.graph.batching import Batching
 
 OnError = Literal["fail", "skip"]
+Cause = Literal["row", "output", "worker"]
+"""What an error is about: rows, the file that is to hold their outputs, or a process that died."""
 PART_KEY = b"onnx_maxpool.part"
 """In the metadata of a part's file: which rows it is of."""
 FAILED_FOLDER = "_failed"
@@ -39,6 +41,8 @@ class PartResult:
     """Rows skipped."""
     error: str | None = None
     """Why there is no part; it names the row and the file."""
+    cause: Cause = "row"
+    """What kind of error it is."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class Computer:
             return done
         try:
             return self._compute(part)
+        except OutputError as error:
+            return PartResult(part.number, error=str(error), cause="output")
         except InputError as error:
             return PartResult(part.number, error=str(error))
         except Exception as error:  # of files, Arrow and ONNX Runtime, which have no common class
@@ -83,8 +89,9 @@ class Computer:
         failures: list[dict[str, Any]] = []
         try:
             written = self._write(part, unfinished, failures)
-            write_failures(path.parent / FAILED_FOLDER / f"{part.name}.jsonl", failures)
-            unfinished.replace(path)
+            with writing(path, part.place):
+                write_failures(path.parent / FAILED_FOLDER / f"{part.name}.jsonl", failures)
+                unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
         return PartResult(part.number, written, len(failures))
@@ -120,7 +127,7 @@ class Computer:
 
 
 class PartWriter:
-    """Writes a part's file. Raises InputError that names the rows and the file where it cannot."""
+    """Writes a part's file. Raises OutputError that names the rows and the file where it cannot."""
 
     def __init__(self, path: Path, schema: pa.Schema, repeating: Sequence[str], place: str) -> None:
         self._path, self._schema, self._place = path, schema, place
@@ -170,12 +177,18 @@ class PartWriter:
         """Put facts of the part into the file's metadata."""
         self._writer.add_key_value_metadata({PART_KEY: json.dumps(facts)})
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise InputError(f"{self._place}: cannot write {self._path}: {error}") from error
+    def _writing(self) -> AbstractContextManager[None]:
+        return writing(self._path, self._place)
+
+
+@contextmanager
+def writing(path: Path, place: str = "") -> Iterator[None]:
+    """Raise OutputError that names the file, and the rows if they are known, where the system cannot write."""
+    try:
+        yield
+    except OSError as error:
+        of_which = f"{place}: " if place else ""
+        raise OutputError(f"{of_which}cannot write {path}: {error.strerror or error}") from error
 
 
 def output_schema(batching: Batching, others: pa.Schema) -> pa.Schema:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from onnx_maxpool.adapters.predictor import Predictor
-from onnx_maxpool.batch.compute import FAILED_FOLDER, Computer, OnError, PartResult, check_columns
+from onnx_maxpool.batch.compute import FAILED_FOLDER, Computer, OnError, PartResult, check_columns, writing
 from onnx_maxpool.batch.inputs import Part, find_input
-from onnx_maxpool.errors import InputError
+from onnx_maxpool.errors import OutputError, RowError, WorkerError
 from onnx_maxpool.graph.reading import external_files, read_model
 from onnx_maxpool.types import BinEdges
 
@@ -63,8 +63,10 @@ class Job:
 def run_job(job: Job, engine: Engine, progress: Callable[[Summary], None]) -> Summary:
     """Compute what a job lacks. `progress` is called before the first part and after each.
 
-    Raises InputError for inputs and outputs that do not fit, before anything is computed, and at the first row that
-    fails, unless those are skipped. What is finished by then stays, for `resume`.
+    Raises InputError for an input that does not fit and OutputError for an output that cannot be written, both before
+    anything is computed. Then RowError at the first row that fails, unless those are skipped, OutputError at the first
+    file that cannot be written, and WorkerError where processes die again and again on the same rows. What is finished
+    by then stays, for `resume`.
     """
     predictor = Predictor(job.model, threads=job.threads, rois=job.rois, bin_edges=job.bin_edges)
     check_columns(predictor.batching)
@@ -87,15 +89,22 @@ def run_job(job: Job, engine: Engine, progress: Callable[[Summary], None]) -> Su
         with closing(engine(computer, missing)) as results:
             for result in results:
                 if result.error is not None:
-                    raise InputError(result.error)
+                    raise _failure(result, result.error)
                 _add(summary, result)
                 summary.seconds = time.perf_counter() - started
                 progress(summary)
     finally:
         remove_unfinished(job.output)
-    gather_failures(job.output, found.parts)
+    with writing(job.output / FAILED_FILE):
+        gather_failures(job.output, found.parts)
     _check(computer, found.parts, summary)
     return summary
+
+
+def _failure(result: PartResult, message: str) -> Exception:
+    if result.cause == "row":
+        return RowError({}, message)
+    return OutputError(message) if result.cause == "output" else WorkerError(message)
 
 
 def _add(summary: Summary, result: PartResult) -> None:
@@ -104,18 +113,18 @@ def _add(summary: Summary, result: PartResult) -> None:
 
 
 def _check(computer: Computer, parts: Iterable[Part], summary: Summary) -> None:
-    """Raise InputError unless every row is in a part's file or among the failed ones, once."""
+    """Raise OutputError unless every row is in a part's file or among the failed ones, once."""
     held = [(part, computer.finished(part)) for part in parts]
     for part, result in held:
         if result is None:
-            raise InputError(f"{part.place}: {part.name} is not there or not whole, expected it after the run")
+            raise OutputError(f"{part.place}: {part.name} is not there or not whole, expected it after the run")
     rows = sum(result.rows + result.failed for _, result in held if result is not None)
     if rows != summary.total or summary.written + summary.failed != summary.total:
-        raise InputError(f"{rows} rows came out of {summary.total}, expected each once")
+        raise OutputError(f"{rows} rows came out of {summary.total}, expected each once")
 
 
 def prepare_folder(job: Job, input_digest: str) -> None:
-    """Make the output's folder, or make sure that what is in it is of the same run. Raises InputError and OSError."""
+    """Make the output's folder, or make sure that what is in it is of the same run. Else raises OutputError."""
     folder = job.output
     run_file = folder / RUN_FILE
     said = {
@@ -128,20 +137,21 @@ def prepare_folder(job: Job, input_digest: str) -> None:
         "the rows of a part": job.part_rows,
     }
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file, expected a folder")
+        raise OutputError(f"{folder} is a file, expected a folder")
     if folder.is_dir() and any(folder.iterdir()):
         if not run_file.is_file():
-            raise InputError(f"{folder} has files that batch did not write, expected an empty folder")
+            raise OutputError(f"{folder} has files that batch did not write, expected an empty folder")
         if job.existing == "refuse":
-            raise InputError(f"{folder} has the output of a run, expected none: give --resume or --overwrite")
+            raise OutputError(f"{folder} has the output of a run, expected none: give --resume or --overwrite")
         if job.existing == "overwrite":
             clear(folder)
         elif (before := json.loads(run_file.read_text())) != said:
             other = next(name for name in said if before.get(name) != said[name])
-            raise InputError(f"{folder} is of a run where {other} differs, expected the same run for --resume")
-    (folder / FAILED_FOLDER).mkdir(parents=True, exist_ok=True)
-    remove_unfinished(folder)
-    write_whole(run_file, json.dumps(said, indent=2))
+            raise OutputError(f"{folder} is of a run where {other} differs, expected the same run for --resume")
+    with writing(folder):
+        (folder / FAILED_FOLDER).mkdir(parents=True, exist_ok=True)
+        remove_unfinished(folder)
+        write_whole(run_file, json.dumps(said, indent=2))
 
 
 def remove_unfinished(folder: Path) -> None:

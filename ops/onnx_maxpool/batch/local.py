@@ -47,7 +47,8 @@ def compute_parts(computer: Computer, parts: Sequence[Part], workers: int) -> Ge
                     if attempt < ATTEMPTS:
                         waiting.appendleft((part, attempt + 1))
                         continue
-                    result = PartResult(part.number, error=f"{part.place}: {attempt} processes died on these rows")
+                    said = f"{part.place}: {attempt} processes died on these rows"
+                    result = PartResult(part.number, error=said, cause="worker")
                 else:
                     idle.append(pool)
                 yield result

@@ -23,7 +23,7 @@ from onnx_maxpool.benchmark.report.terminal import report, row_line
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import Row, chosen
 from onnx_maxpool.cli.bench_grid import ROWS_PER_GROUP, GridOptions, bench_grid, known_groups
-from onnx_maxpool.cli.outputs import prepare_files
+from onnx_maxpool.cli.outputs import prepare_files, prepare_folders
 from onnx_maxpool.errors import InputError
 
 OVERHEADS_ROW = "overheads: import and session"
@@ -103,8 +103,7 @@ def bench(
         "peers": known_peers(peers or ()),
     }
     prepare_files(as_json, markdown)
-    if plot is not None:
-        plot.mkdir(parents=True, exist_ok=True)
+    prepare_folders(plot)
 
     console = Console(highlight=False)
     with held_to(target):

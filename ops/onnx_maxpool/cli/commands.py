@@ -15,6 +15,7 @@ import onnxruntime as ort
 import typer
 from rich.console import Console
 
+import onnx_maxpool
 from onnx_maxpool.adapters.arrays import from_ort_value, to_ort_value
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.portable import to_portable
@@ -25,6 +26,7 @@ from onnx_maxpool.cli.bench import bench
 from onnx_maxpool.cli.comparison import check_comparable, compare_sessions
 from onnx_maxpool.cli.comparison import compare as compare_runs
 from onnx_maxpool.cli.conformance import conformance
+from onnx_maxpool.cli.information import info
 from onnx_maxpool.cli.inputs import has_roi_operators, model_inputs, parse_dims
 from onnx_maxpool.cli.inspection import inspect_model
 from onnx_maxpool.cli.node_comparison import compare_nodes
@@ -36,6 +38,7 @@ from onnx_maxpool.cli.outputs import (
     save_test_data,
     write_model,
 )
+from onnx_maxpool.cli.sample import sample
 from onnx_maxpool.cli.terminal import (
     comparison_table,
     conclusion,
@@ -48,13 +51,10 @@ from onnx_maxpool.cli.terminal import (
 from onnx_maxpool.errors import InputError
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.graph.reading import has_external_data, read_model
+from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import BinEdges
 
-app = typer.Typer(
-    help="Run, inspect and compare ONNX models with max-pooling operators that ONNX Runtime lacks.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]}, pretty_exceptions_enable=False)
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An .onnx file; its external data lies beside it.")]
 Inputs = Annotated[
@@ -81,6 +81,25 @@ Edges = Annotated[
 Threads = Annotated[
     int, typer.Option(min=0, max=MOST_THREADS, help="Of ONNX Runtime within an operator; 0 lets it choose.")
 ]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"onnx-maxpool {onnx_maxpool.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Run, inspect, convert and compare ONNX models with max-pooling operators that ONNX Runtime lacks."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
 
 
 @app.command()
@@ -224,6 +243,8 @@ def convert(
 ) -> None:
     """Replace our operators by standard ones, so that any runtime has what the model needs."""
     parsed = read_model(model)
+    check_operators(only or ())
+    prepare_files(out)
     converted = to_portable(
         model,
         only=only,
@@ -251,6 +272,15 @@ def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path
 app.command()(batch)
 app.command()(bench)
 app.command()(conformance)
+app.command()(sample)
+app.command()(info)
+
+
+def check_operators(names: Iterable[str]) -> None:
+    """Raise InputError for a name of `--only` that is no operator of ours."""
+    known = [version.name for version in newest_versions()]
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"--only {unknown[0]}: expected one of {', '.join(known)}")
 
 
 def print_files(console: Console, paths: Iterable[Path]) -> None:

@@ -1,4 +1,8 @@
-"""The entry point of the command `onnx-maxpool`: runs it, and ends every refusal as one line and exit code 1."""
+"""The entry point of the command `onnx-maxpool`: runs it, and prints every error as one message, without a traceback.
+
+Exit codes: 0, all is well; 1, the answer is no, or a model or a run failed; 2, the command line is wrong, or a file
+that it names cannot be read or written.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import onnx
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from onnx_maxpool.cli.inspection import short_reason
-from onnx_maxpool.errors import InputError, ModelError, OperatorError, printable
+from onnx_maxpool.errors import InputError, ModelError, OperatorError, RowError, printable
 
 # ONNX Runtime's exceptions have no base class of their own.
 ORT_ERRORS = tuple(e for e in vars(ort_errors).values() if isinstance(e, type) and issubclass(e, Exception))
@@ -35,12 +39,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         sys.exit(f'onnx-maxpool needs {error.name}: pip install "onnx-maxpool[cli]"')
 
+    code = 1
     usage_error: Any = typer.BadParameter.__base__  # of click, which newer versions of typer carry inside
     try:
         sys.exit(app(args=arguments, prog_name="onnx-maxpool", standalone_mode=False))
     except usage_error as error:
-        message = error.format_message()
+        message, code = error.format_message(), 2
+    except OSError as error:
+        message, code = about_file(error), 2
     except REFUSALS as error:
         message = short_reason(str(error)) if isinstance(error, ORT_ERRORS) else str(error)
+        code = 2 if isinstance(error, InputError) and not isinstance(error, RowError) else 1
     Console(stderr=True).print(Text(printable(message), style="red"), soft_wrap=True)
-    sys.exit(1)
+    sys.exit(code)
+
+
+def about_file(error: OSError) -> str:
+    """`model.onnx: no such file`, and likewise for all that the system says of a file."""
+    if error.strerror is None:  # it was raised with a sentence of ours
+        return str(error)
+    reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror.lower()
+    return reason if error.filename is None else f"{error.filename}: {reason}"

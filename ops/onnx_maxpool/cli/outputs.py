@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -13,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from onnx_maxpool.errors import InputError
+from onnx_maxpool.errors import InputError, OutputError
 from onnx_maxpool.types import Array
 
 
@@ -44,7 +46,7 @@ def prepare_out(path: Path, types: Mapping[str, str]) -> None:
     """Make room for `save_outputs`, before the run. `types` are the outputs' as ONNX Runtime names them.
 
     Raises InputError for a bfloat16 output and a `.npz` file, whose format has no such type, and for a file name of any
-    other kind; OSError where a folder cannot be made.
+    other kind; OutputError where it cannot be written.
     """
     if path.suffix == ".npz":
         for name, kind in types.items():
@@ -54,14 +56,14 @@ def prepare_out(path: Path, types: Mapping[str, str]) -> None:
         return
     if path.suffix in (".npy", ".pb", ".onnx") or path.is_file():
         raise InputError(f"--out {path}: expected FILE.npz or a folder")
-    path.mkdir(parents=True, exist_ok=True)
+    prepare_folders(path)
 
 
 def prepare_inputs(path: Path) -> None:
-    """Make the folder for `save_test_data`, before the run. Raises InputError for a file, and OSError."""
+    """Make the folder for `save_test_data`, before the run. Raises InputError for a file, and OutputError."""
     if path.suffix in (".npy", ".npz", ".pb", ".onnx") or path.is_file():
         raise InputError(f"--save-inputs {path}: expected a folder")
-    path.mkdir(parents=True, exist_ok=True)
+    prepare_folders(path)
 
 
 def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
@@ -96,16 +98,34 @@ def _save_npz(outputs: Mapping[str, Array], path: Path) -> Path:
 
 
 def prepare_files(*paths: Path | None) -> None:
-    """Make the folders of files that are yet to be written; None is a file that nobody wants.
+    """Make sure that files can be written, before the work that they are for; None is a file that nobody wants.
 
-    Raises InputError for a path that is a folder, and OSError where a folder cannot be made.
+    Their folders are made. Raises OutputError for a path that is a folder, and where a file cannot be written.
     """
-    for path in paths:
-        if path is None:
-            continue
+    for path in filter(None, paths):
         if path.is_dir():
-            raise InputError(f"{path} is a folder, expected a file")
-        path.parent.mkdir(parents=True, exist_ok=True)
+            raise OutputError(f"{path} is a folder, expected a file")
+        _prepare(path.parent, path)
+        if path.exists() and not os.access(path, os.W_OK):
+            raise OutputError(f"cannot write {path}: {os.strerror(errno.EACCES)}")
+
+
+def prepare_folders(*paths: Path | None) -> None:
+    """Make sure that folders are there and can be written to. Raises OutputError where that is not so."""
+    for path in filter(None, paths):
+        _prepare(path, path)
+
+
+def _prepare(folder: Path, wanted: Path) -> None:
+    """Make a folder, and try to write to it: nothing else tells on every system whether that is possible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except FileExistsError as error:
+        raise OutputError(f"cannot write {wanted}: {error.filename} is a file, expected a folder") from None
+    except OSError as error:
+        raise OutputError(f"cannot write {wanted}: {error.strerror}") from None
 
 
 def write_model(model: onnx.ModelProto, path: Path, *, external_data: bool) -> None:

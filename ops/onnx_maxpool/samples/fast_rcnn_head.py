@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from onnx_maxpool.graph.building import finished
 from onnx_maxpool.hashing import integers, splitmix64
@@ -53,6 +53,8 @@ class HeadSize:
     hidden: int = 4096
     classes: int = 21
     name: str = "fast_rcnn_head"
+    features: str = "conv5_3"
+    """The name of the input that holds the feature map."""
 
     def layers(self) -> Iterator[Layer]:
         """The fully connected layers in the order of the weights file."""
@@ -106,15 +108,15 @@ class Layer:
 
 
 def fast_rcnn_head(size: HeadSize | None = None) -> onnx.ModelProto:
-    """Opset 22. `conv5_3` float (N, C, H, W), `rois` (R, 5), to `cls_score` (R, classes), `bbox_pred` (R, 4 classes).
+    """Opset 22. The features, float (N, C, H, W), and `rois` (R, 5), to `cls_score` (R, classes) and `bbox_pred`.
 
-    MaxRoiPool 7 x 7 at scale 1/16, two hidden layers with Relu, two outputs; the pooled tensor is no output. The
-    weights are external, in `<name>.weights`, which `write_weights` writes.
+    `bbox_pred` is (R, 4 classes). MaxRoiPool 7 x 7 at scale 1/16, two hidden layers with Relu, two outputs; the pooled
+    tensor is no output. The weights are external, in `<name>.weights`, which `write_weights` writes.
     """
     size = size or HeadSize()
     nodes = [
         helper.make_node(
-            "MaxRoiPool", ["conv5_3", "rois"], ["pooled"], pooled_shape=[POOLED, POOLED], spatial_scale=1 / STRIDE
+            "MaxRoiPool", [size.features, "rois"], ["pooled"], pooled_shape=[POOLED, POOLED], spatial_scale=1 / STRIDE
         ),
         helper.make_node("Flatten", ["pooled"], ["pooled_flat"]),
     ]
@@ -133,7 +135,7 @@ def fast_rcnn_head(size: HeadSize | None = None) -> onnx.ModelProto:
         nodes,
         size.name,
         [
-            helper.make_tensor_value_info("conv5_3", TensorProto.FLOAT, ["N", size.channels, "H", "W"]),
+            helper.make_tensor_value_info(size.features, TensorProto.FLOAT, ["N", size.channels, "H", "W"]),
             helper.make_tensor_value_info("rois", TensorProto.FLOAT, ["R", 5]),
         ],
         [
@@ -160,7 +162,7 @@ def external_weights(layer: Layer, location: str, offset: int) -> TensorProto:
 
 def inline_bias(layer: Layer, step: float) -> TensorProto:
     """The layer's bias, in the model itself."""
-    return onnx.numpy_helper.from_array(layer.bias(step), f"{layer.name}_b")
+    return numpy_helper.from_array(layer.bias(step), f"{layer.name}_b")
 
 
 def write_weights(folder: Path, size: HeadSize | None = None) -> Path:
@@ -194,4 +196,4 @@ def fast_rcnn_head_inputs(size: HeadSize | None = None) -> dict[str, Array]:
     rois = np.zeros((64, 5), np.float32)
     rois[:, 1:3] = corners.min(axis=1)
     rois[:, 3:5] = corners.max(axis=1)
-    return {"conv5_3": features.astype(np.float32), "rois": rois}
+    return {size.features: features.astype(np.float32), "rois": rois}

@@ -1,0 +1,192 @@
+"""What people expect of every command line: help, version, completion, exit codes, and what a bug report needs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pyarrow.parquet as pq
+import pytest
+import typer.main
+from support.child import run_python
+
+import onnx_maxpool
+from onnx_maxpool.adapters.registration import library_path, targets
+from onnx_maxpool.benchmark.peers import PEERS
+from onnx_maxpool.cli.commands import app
+from onnx_maxpool.cli.information import OPTIONAL
+from onnx_maxpool.cli.main import main
+from onnx_maxpool.conformance.backends import BACKENDS
+from onnx_maxpool.operators.registry import OPERATORS
+from onnx_maxpool.samples import SAMPLES
+
+ROOT = Path(__file__).parent.parent.parent
+VERSION = importlib.metadata.version("onnx-maxpool")
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    code = ended.value.code
+    return (code if isinstance(code, int) else 0), out, err
+
+
+def test_the_version_has_three_ways(capsys: pytest.CaptureFixture[str]) -> None:
+    assert onnx_maxpool.__version__ == VERSION
+    assert run(capsys, "--version") == (0, f"onnx-maxpool {VERSION}\n", "")
+    done = run_python("-m", "onnx_maxpool", "--version")
+    assert (done.returncode, done.stdout) == (0, f"onnx-maxpool {VERSION}\n")
+
+
+def test_without_arguments_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys)
+    assert (code, err) == (2, "")
+    assert out.strip() == run(capsys, "--help")[1].strip()
+    assert all(name in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=lambda command: " ".join(command))
+def test_help_is_short_too(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    short, long = (run(capsys, *command, option) for option in ("-h", "--help"))
+    assert short == long
+    assert short[0] == 0
+    assert "Usage: onnx-maxpool" in short[1]
+
+
+def test_a_shell_can_complete_commands() -> None:
+    asked = {"_ONNX_MAXPOOL_COMPLETE": "complete_bash", "COMP_WORDS": "onnx-maxpool con", "COMP_CWORD": "1"}
+    done = run_python("-m", "onnx_maxpool", variables=asked)
+    assert done.stdout.split() == [name for name in COMMANDS if name.startswith("con")]
+    done = run_python("-m", "onnx_maxpool", "--show-completion", "bash")
+    assert "complete -o default -F _onnx_maxpool_completion onnx-maxpool" in done.stdout
+
+
+def test_mistakes_of_the_caller_end_with_2(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "inspect", "missing.onnx") == (2, "", "missing.onnx: no such file\n")
+    assert run(capsys, "inspect", ".") == (2, "", ".: is a directory\n")
+    assert run(capsys, "walk") == (2, "", "No such command 'walk'.\n")
+    assert run(capsys, "inspect") == (2, "", "Missing argument 'MODEL'.\n")
+    (tmp_path / "empty.onnx").touch()
+    assert run(capsys, "inspect", "empty.onnx") == (1, "", "empty.onnx is not an ONNX model: it has no graph\n")
+
+
+def test_info_says_what_is_installed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, err = run(capsys, "info", "--json")
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    installed = {name: facts["versions"][name] for name in ("Python", "onnx-maxpool", "numpy", "onnx")}
+    assert installed == {
+        "Python": platform.python_version(),
+        "onnx-maxpool": VERSION,
+        "numpy": np.__version__,
+        "onnx": onnx.__version__,
+    }
+    assert ort.__version__ in facts["versions"].values()
+    assert Path(facts["native_library"]).samefile(library_path())
+    assert [each["name"] for each in facts["instruction_sets"]] == [target.name for target in targets()]
+    assert sum(each["used"] for each in facts["instruction_sets"]) == 1
+    assert facts["providers"] == ort.get_available_providers()
+    assert [(each["name"], each["since_version"]) for each in facts["operators"]] == [
+        (row.name, row.since_version) for row in OPERATORS
+    ]
+    assert facts["optional"]["pyarrow"] == importlib.metadata.version("pyarrow")
+    monkeypatch.setenv("COLUMNS", "100")
+    text = run(capsys, "info")[1]
+    assert facts["native_library"] in text
+    assert all(version in text for version in facts["versions"].values())
+
+
+def test_info_works_where_the_library_is_missing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnx_maxpool.adapters.registration.PACKAGE", tmp_path)
+    code, out, _ = run(capsys, "info", "--json")
+    assert (code, json.loads(out)["native_library"]) == (0, None)
+    assert "is missing" in run(capsys, "info")[1]
+
+
+def test_info_asks_for_every_optional_package() -> None:
+    tools = ("test", "wheels", "check", "recipes")
+    extras = [
+        re.findall(r"^[\w-]+", requirement)[0]
+        for requirement in importlib.metadata.requires("onnx-maxpool") or ()
+        if (extra := re.search(r"extra == ['\"](\w+)['\"]", requirement)) and extra[1] not in tools
+    ]
+    backends = [row.package for row in BACKENDS.values()]
+    peers = {"Paddle": "paddlepaddle"}
+    wanted = {name.lower() for name in (*extras, *backends, *(peers.get(name, name) for name in PEERS))}
+    required = {"onnx-maxpool", "onnxruntime", "onnx runtime"}
+    assert wanted - required <= {name.lower() for name in OPTIONAL}
+
+
+def test_sample_writes_what_the_documentation_uses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    code, out, err = run(capsys, "sample", *SAMPLES, "--folder", folder)
+    assert (code, err) == (0, "")
+    assert sorted(path.name for path in folder.iterdir()) == sorted(SAMPLES)
+    assert [line.split(": ")[0] for line in out.splitlines()] == [f"wrote {folder / name}" for name in SAMPLES]
+
+    onnx.checker.check_model(str(folder / "fast_rcnn.onnx"), full_check=True)
+    inputs = dict(np.load(folder / "inputs.npz"))
+    outputs = onnx_maxpool.load(folder / "fast_rcnn.onnx").run(None, inputs)
+    assert [output.shape for output in outputs] == [(64, 512, 7, 7), (64, 21), (64, 84)]
+    expected = onnx_maxpool.reference_evaluator(folder / "fast_rcnn.onnx").run(None, inputs)
+    for output, wanted in zip(outputs, expected, strict=True):  # in any order of sums
+        np.testing.assert_array_equal(output, wanted)
+
+    rows = pq.read_table(folder / "rows.parquet")
+    columns = {name: rows[name].to_pylist() for name in ("id", "rois")}
+    columns["features"] = rows["features"].combine_chunks().to_numpy_ndarray()
+    columns["rois"] = [np.array(boxes, np.float32).reshape(-1, 4) for boxes in columns["rois"]]
+    found = onnx_maxpool.Predictor(folder / "fast_rcnn.onnx")(columns)
+    assert [len(part) for part in found["bbox_pred"]] == [0, 1, 2, 3, 0, 1, 2, 3]
+
+
+def test_sample_writes_the_same_file_every_time(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "fast_rcnn.onnx"
+    for code in (0, 2):
+        found = run(capsys, "sample", path.name, "--folder", tmp_path)
+        assert found[0] == code
+    assert found == (2, "", f"{path} exists: give --overwrite to replace it\n")
+    first = path.read_bytes()
+    path.write_bytes(b"another")
+    assert run(capsys, "sample", path.name, "--folder", tmp_path, "--overwrite")[0] == 0
+    assert path.read_bytes() == first
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_sample_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "sample", "--list")[1]
+    assert all(name in out for name in SAMPLES)
+    names = ", ".join(SAMPLES)
+    assert run(capsys, "sample") == (2, "", f"sample: no file is named, expected {names} or --list\n")
+    assert run(capsys, "sample", "x.onnx") == (2, "", f"sample x.onnx: expected one of {names}\n")
+
+
+def test_a_missing_cli_extra_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer', name='typer')")
+    path = os.pathsep.join([str(tmp_path), str(Path(onnx_maxpool.__file__).parent.parent)])
+    ended = subprocess.run(
+        [sys.executable, "-m", "onnx_maxpool", "--help"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == 'onnx-maxpool needs typer: pip install "onnx-maxpool[cli]"\n'
