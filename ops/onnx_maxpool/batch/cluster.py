@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import warnings
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -52,20 +53,23 @@ def compute_parts(
     begun = not ray.is_initialized()
     if begun:
         _connect(ray, workers, threads, address)
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
         size = workers or max(int(ray.cluster_resources().get("CPU", 1)) // max(threads, 1), 1)
         numbers = ray.data.from_items([{"number": part.number} for part in parts], override_num_blocks=len(parts))
-        results = numbers.map_batches(
-            Actor,
-            fn_constructor_args=(computer, tuple(parts)),
-            compute=ray.data.ActorPoolStrategy(size=min(size, len(parts))),
-            batch_size=1,
-            num_cpus=threads,
-            max_restarts=ATTEMPTS,
-            max_task_retries=ATTEMPTS,
-        )
+        with warnings.catch_warnings():
+            # Ray 2.64 takes the two limits away and begins an actor anew for ever; pyproject.toml ends before it.
+            warnings.filterwarnings("ignore", message=".*ray_remote_args", category=DeprecationWarning)
+            results = numbers.map_batches(
+                Actor,
+                fn_constructor_args=(computer, tuple(parts)),
+                compute=ray.data.ActorPoolStrategy(size=min(size, len(parts))),
+                batch_size=1,
+                num_cpus=threads,
+                max_restarts=ATTEMPTS,
+                max_task_retries=ATTEMPTS,
+            )
+        _quieten()
         unfinished = {part.number: part for part in parts}
         try:
             for row in results.iter_rows():
@@ -79,6 +83,16 @@ def compute_parts(
     finally:
         if begun:
             ray.shutdown()
+
+
+def _quieten() -> None:
+    """Let Ray Data log errors only: the command has a bar of its own.
+
+    Ray Data sets the level of its uppermost logger again when a run begins, but of none below it.
+    """
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith("ray.data."):
+            logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def _connect(ray: Any, workers: int | None, threads: int, address: str | None) -> None:
