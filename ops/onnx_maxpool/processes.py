@@ -11,6 +11,9 @@ from typing import Any
 
 from onnx_maxpool.errors import WorkerError
 
+MOST_THREADS = 1024
+"""That a session may be asked for, and of processes that a command may."""
+
 
 class EndedError(WorkerError):
     """The process ended in place of an answer."""

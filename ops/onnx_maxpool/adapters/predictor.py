@@ -20,10 +20,9 @@ from onnx_maxpool.graph.batching import BOX_COLUMNS, Batching, BatchOutput, batc
 from onnx_maxpool.graph.check import check_model
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.survey import Survey
+from onnx_maxpool.processes import MOST_THREADS
 from onnx_maxpool.types import Array, BinEdges
 from onnx_maxpool.windows import check_bin_edges
-
-MOST_THREADS = 1024
 
 
 class Predictor:

@@ -9,9 +9,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-MOST_THREADS = 1024
-"""That a command may be asked for."""
-
 
 def machine() -> dict[str, Any]:
     """Processor, cores, system, Python, date and time."""

@@ -20,7 +20,6 @@ from onnx_maxpool.adapters.arrays import from_ort_value, to_ort_value
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.portable import to_portable
 from onnx_maxpool.adapters.reference import reference_evaluator
-from onnx_maxpool.benchmark.machine import MOST_THREADS
 from onnx_maxpool.cli.batch import batch
 from onnx_maxpool.cli.bench import bench
 from onnx_maxpool.cli.comparison import check_comparable, compare_sessions
@@ -52,6 +51,7 @@ from onnx_maxpool.errors import InputError
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.graph.reading import has_external_data, read_model
 from onnx_maxpool.operators.registry import newest_versions
+from onnx_maxpool.processes import MOST_THREADS
 from onnx_maxpool.types import BinEdges
 
 app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]}, pretty_exceptions_enable=False)

@@ -6,7 +6,6 @@ import functools
 import itertools
 import json
 import sys
-import threading
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from onnx_maxpool.adapters.python.declaring import Declaration, Signature, declare
 from onnx_maxpool.adapters.python.interrupts import note
 from onnx_maxpool.errors import OperatorError, shape
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import Operator
-from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, versions_of
+from onnx_maxpool.operators.registry import OperatorVersion, versions_of
 from onnx_maxpool.types import Array, Attributes, BinEdges, PythonFunction, dtype_of, element_type
 
 DOMAIN = "onnx_maxpool.python"
@@ -27,9 +27,6 @@ DOMAIN = "onnx_maxpool.python"
 It is not onnxruntime-extensions' own, `ai.onnx.contrib`: an operator that joins a domain moves the others of it in
 memory, and sessions that were made before then call what is no longer there.
 """
-
-CARRIERS = {"float16": "float", "bfloat16": "float"}
-"""The types in which values of those types travel, as onnxruntime-extensions takes neither; exact for a maximum."""
 
 
 @dataclass(frozen=True)
@@ -75,43 +72,15 @@ def forget(keys: Iterable[int]) -> None:
         del functions[key]
 
 
-def type_name(operator_name: str, index_type: str | None) -> str:
-    """The op_type of the Python operator, without its domain; an index of another type makes another operator."""
-    return operator_name if index_type is None else f"{operator_name}_{index_type}"
-
-
-_declaring = threading.Lock()
-
-
-def declare() -> None:
+def declare_operators() -> None:
     """Make the Python operators known to onnxruntime-extensions."""
-    with _declaring:
-        _declare_once()
+    declare(DOMAIN, _declaration)
 
 
-@functools.cache
-def _declare_once() -> None:
-    """Once, for a second time would be another set of operators with the same names."""
-    # Imported where it is needed, as it imports torch wherever that is installed.
-    from onnxruntime_extensions import PyCustomOpDef, onnx_op
-
-    def number(name: str) -> int:
-        return int(getattr(PyCustomOpDef, f"dt_{name}"))
-
-    for newest in newest_versions():
-        rows = versions_of(newest.domain, newest.name)
-        variables = operator(newest.name).inputs.values()
-        carried = {v: dict.fromkeys(CARRIERS.get(t, t) for row in rows for t in row.types[v]) for v in newest.types}
-        for chosen in itertools.product(*carried.values()):
-            types = dict(zip(carried, chosen, strict=True))
-            for index_type in (None, *newest.index_types):
-                outputs = [types["T"], *([index_type] if index_type else []), "uint8"]
-                onnx_op(
-                    op_type=f"{DOMAIN}::{type_name(newest.name, index_type)}",
-                    inputs=[number(types[variable]) for variable in variables],
-                    outputs=[number(name) for name in outputs],
-                    attrs={"call": PyCustomOpDef.dt_string},
-                )(functools.partial(_answer, np.dtype(index_type) if index_type else None))
+def _declaration(signature: Signature) -> Declaration:
+    index_types = [signature.index_type] if signature.index_type else []
+    answer = functools.partial(_answer, np.dtype(signature.index_type) if signature.index_type else None)
+    return Declaration(signature.inputs, [signature.result, *index_types, "uint8"], answer)
 
 
 def _answer(index_type: np.dtype[Any] | None, *inputs: Array, call: str) -> tuple[_Exact, ...]:

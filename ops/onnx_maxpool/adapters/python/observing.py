@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +20,8 @@ import onnxruntime as ort
 from onnx import helper
 
 from onnx_maxpool.adapters.onnxruntime import load
-from onnx_maxpool.adapters.python.calls import CARRIERS, Call, type_name
+from onnx_maxpool.adapters.python.calls import Call
+from onnx_maxpool.adapters.python.declaring import Declaration, Signature, declare, python_name
 from onnx_maxpool.adapters.python.rewriting import PythonRewriter, import_domains, register_python_ops, wanted_index
 from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.graph.check import check_model
@@ -31,8 +31,7 @@ from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import Scope
 from onnx_maxpool.graph.survey import Survey
-from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.registry import newest_versions, versions_of
+from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import Array, BinEdges, dtype_of
 
 DOMAIN = "onnx_maxpool.observing"
@@ -89,7 +88,7 @@ def observed_session(
     try:
         rewriter.rewrite()
         import_domains(rewritten, DOMAIN)
-        _declare()
+        declare(DOMAIN, _declaration)
         register_python_ops(options, bin_edges=bin_edges)
         session = load(rewritten, options, bin_edges=bin_edges, check=False)
     except BaseException:
@@ -161,7 +160,7 @@ class _ObservingRewriter(PythonRewriter):
         name = self.node_name(node.name, "observed")
         nodes.append(
             helper.make_node(
-                type_name(call.operator, index), [*inputs, *raw], [message], name, domain=DOMAIN, **attributes
+                python_name(call.operator, index), [*inputs, *raw], [message], name, domain=DOMAIN, **attributes
             )
         )
         for value, (result, kind) in zip(raw, results, strict=True):
@@ -186,41 +185,9 @@ def _forget(keys: Iterable[int]) -> None:
         del _observers[key]
 
 
-_declaring = threading.Lock()
-
-
-def _declare() -> None:
-    """Make the observing operators known to onnxruntime-extensions."""
-    with _declaring:
-        _declare_once()
-
-
-@functools.cache
-def _declare_once() -> None:
-    """For each operator, combination of types and index type one, as onnxruntime-extensions has no type variables."""
-    from onnxruntime_extensions import PyCustomOpDef, onnx_op  # it imports torch wherever that is installed
-
-    def number(name: str) -> int:
-        return int(getattr(PyCustomOpDef, f"dt_{name}"))
-
-    for newest in newest_versions():
-        rows = versions_of(newest.domain, newest.name)
-        variables = operator(newest.name).inputs.values()
-        carried = {v: dict.fromkeys(CARRIERS.get(t, t) for row in rows for t in row.types[v]) for v in newest.types}
-        for chosen in itertools.product(*carried.values()):
-            types = dict(zip(carried, chosen, strict=True))
-            for index_type in (None, *newest.index_types):
-                values = [
-                    *(types[variable] for variable in variables),
-                    types["T"],
-                    *([index_type] if index_type else []),
-                ]
-                onnx_op(
-                    op_type=f"{DOMAIN}::{type_name(newest.name, index_type)}",
-                    inputs=[number(name) for name in values],
-                    outputs=[number("uint8")],
-                    attrs={"call": PyCustomOpDef.dt_string},
-                )(_observe)
+def _declaration(signature: Signature) -> Declaration:
+    index_types = [signature.index_type] if signature.index_type else []
+    return Declaration([*signature.inputs, signature.result, *index_types], ["uint8"], _observe)
 
 
 def _observe(*values: Array, call: str) -> Array:

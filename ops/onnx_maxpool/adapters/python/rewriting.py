@@ -10,8 +10,8 @@ import onnx
 import onnxruntime as ort
 from onnx import helper
 
-from onnx_maxpool.adapters.python.calls import CARRIERS, DOMAIN, Call, declare
-from onnx_maxpool.adapters.python.calls import type_name as python_name
+from onnx_maxpool.adapters.python.calls import DOMAIN, Call, declare_operators
+from onnx_maxpool.adapters.python.declaring import CARRIERS, python_name
 from onnx_maxpool.adapters.registration import config_entry, register
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.graph.check import check_node, node_attributes
@@ -44,7 +44,7 @@ def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEd
         return
     from onnxruntime_extensions import get_library_path  # it imports torch wherever that is installed
 
-    declare()
+    declare_operators()
     session_options.register_custom_ops_library(get_library_path())
     session_options.add_session_config_entry(REGISTERED_ENTRY, "yes")
 

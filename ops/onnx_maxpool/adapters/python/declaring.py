@@ -1,0 +1,76 @@
+"""Makes Python operators known to onnxruntime-extensions: one for each operator, its types and its index type."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.registry import newest_versions, versions_of
+
+CARRIERS = {"float16": "float", "bfloat16": "float"}
+"""The types in which values of those types travel, as onnxruntime-extensions takes neither; exact for a maximum."""
+
+
+class Signature(NamedTuple):
+    """What one Python operator gets and gives, in the types in which values travel."""
+
+    operator: str
+    inputs: Sequence[str]
+    result: str
+    index_type: str | None
+    """None where the index is not wanted."""
+
+
+class Declaration(NamedTuple):
+    """A Python operator: the types of its inputs and outputs, and what runs."""
+
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    function: Callable[..., Any]
+
+
+def python_name(operator_name: str, index_type: str | None) -> str:
+    """The op_type of the Python operator, without its domain; an index of another type makes another operator."""
+    return operator_name if index_type is None else f"{operator_name}_{index_type}"
+
+
+def signatures() -> Iterator[Signature]:
+    """All of them, as onnxruntime-extensions has no type variables."""
+    for newest in newest_versions():
+        rows = versions_of(newest.domain, newest.name)
+        variables = operator(newest.name).inputs.values()
+        carried = {v: dict.fromkeys(CARRIERS.get(t, t) for row in rows for t in row.types[v]) for v in newest.types}
+        for chosen in itertools.product(*carried.values()):
+            types = dict(zip(carried, chosen, strict=True))
+            inputs = [types[variable] for variable in variables]
+            for index_type in (None, *newest.index_types):
+                yield Signature(newest.name, inputs, types["T"], index_type)
+
+
+_lock = threading.Lock()
+_declared: set[str] = set()
+
+
+def declare(domain: str, declaration: Callable[[Signature], Declaration]) -> None:
+    """Make the operators of a domain known, once: a second time would be another set with the same names."""
+    with _lock:
+        if domain in _declared:
+            return
+        # Imported where it is needed, as it imports torch wherever that is installed.
+        from onnxruntime_extensions import PyCustomOpDef, onnx_op
+
+        def numbers(names: Sequence[str]) -> list[int]:
+            return [int(getattr(PyCustomOpDef, f"dt_{name}")) for name in names]
+
+        for signature in signatures():
+            declared = declaration(signature)
+            onnx_op(
+                op_type=f"{domain}::{python_name(signature.operator, signature.index_type)}",
+                inputs=numbers(declared.inputs),
+                outputs=numbers(declared.outputs),
+                attrs={"call": PyCustomOpDef.dt_string},
+            )(declared.function)
+        _declared.add(domain)
