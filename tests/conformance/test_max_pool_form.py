@@ -12,7 +12,7 @@ from onnx.backend.base import Backend
 
 from onnx_maxpool.conformance import Case, Outcome, all_cases
 from onnx_maxpool.conformance.case import CannotAskError, same
-from onnx_maxpool.conformance.report.files import json_report
+from onnx_maxpool.conformance.report.records import json_report
 from onnx_maxpool.conformance.run.execution import UnsupportedError, execute
 from onnx_maxpool.conformance.run.runner import BackendRun, run_cases
 

@@ -21,8 +21,9 @@ from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.cases import all_cases
 from onnx_maxpool.conformance.corpus import write_corpus
 from onnx_maxpool.conformance.report import view
-from onnx_maxpool.conformance.run.judge import Outcome, Result
-from onnx_maxpool.conformance.run.runner import BackendRun, run_backend
+from onnx_maxpool.conformance.report.records import json_report
+from onnx_maxpool.conformance.run.judge import Outcome
+from onnx_maxpool.conformance.run.runner import BackendRun, executions, run_backend
 from onnx_maxpool.errors import InputError, printable
 
 STYLES = {
@@ -31,6 +32,7 @@ STYLES = {
     Outcome.ERROR: "red",
     Outcome.CRASH: "bold red",
     Outcome.TIMEOUT: "bold red",
+    Outcome.UNSTABLE: "bold red",
     Outcome.UNSUPPORTED: "yellow",
 }
 
@@ -48,6 +50,22 @@ def conformance(
     operator: Annotated[list[str] | None, typer.Option(help="Only this operator.")] = None,
     case: Annotated[str, typer.Option(help="Only cases whose name this regular expression finds.")] = "",
     time_limit: Annotated[float, typer.Option(help="Seconds for a case.")] = 60.0,
+    python: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Another environment's Python, which has onnx and NumPy: the backends run there. "
+            "This package need not be installed there.",
+        ),
+    ] = None,
+    repeat: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How often each case runs. By default once, and 3 times where an error is among the known answers. "
+            "Where the answers differ, the outcome is unstable.",
+        ),
+    ] = None,
     html: Annotated[Path | None, File] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE")] = None,
     junit: Annotated[Path | None, File] = None,
@@ -76,7 +94,7 @@ def conformance(
         console.print(case_table(cases))
         return
     prepare_reports(*reports)
-    runs = [run_with_progress(name, cases, time_limit) for name in backend or ["native"]]
+    runs = [run_with_progress(name, cases, time_limit, python, repeat) for name in backend or ["native"]]
     for run in runs:
         print_run(console, run)
     for path in write_reports(runs, html=html, json_file=json_file, junit=junit, markdown=markdown):
@@ -101,15 +119,17 @@ def chosen_cases(operators: Sequence[str], pattern: str) -> list[Case]:
     return cases
 
 
-def run_with_progress(name: str, cases: Sequence[Case], time_limit: float) -> BackendRun:
+def run_with_progress(
+    name: str, cases: Sequence[Case], time_limit: float, python: Path | None, repeat: int | None
+) -> BackendRun:
     """A backend's run, with a bar on stderr."""
     with bar() as progress:
-        task = progress.add_task(printable(name), total=len(cases))
+        task = progress.add_task(printable(name), total=executions(cases, repeat))
 
-        def advance(result: Result) -> None:
-            progress.update(task, advance=1, description=printable(f"{name} {result.case.name}"))
+        def advance(case: Case) -> None:
+            progress.update(task, advance=1, description=printable(f"{name} {case.name}"))
 
-        return run_backend(name, cases, time_limit=time_limit, progress=advance)
+        return run_backend(name, cases, time_limit=time_limit, python=python, repeat=repeat, progress=advance)
 
 
 def export_cases(folder: Path, cases: Sequence[Case]) -> int:
@@ -182,7 +202,7 @@ def prepare_reports(*paths: Path | None) -> None:
     prepare_files(*paths)
     if any(paths):
         try:
-            from onnx_maxpool.conformance.report import files, pages  # noqa: F401
+            from onnx_maxpool.conformance.report import junit, pages  # noqa: F401
         except ModuleNotFoundError as error:
             raise InputError(f'reports need {error.name}: pip install "onnx-maxpool[conformance]"') from None
 
@@ -194,14 +214,15 @@ def write_reports(
     wanted = [path for path in (html, json_file, junit, markdown) if path is not None]
     if not wanted:
         return []
-    from onnx_maxpool.conformance.report import files, pages
+    from onnx_maxpool.conformance.report import pages
+    from onnx_maxpool.conformance.report.junit import junit as junit_report
 
     if html is not None:
         html.write_text(pages.html(runs), encoding="utf-8")
     if json_file is not None:
-        json_file.write_text(json.dumps(files.json_report(runs), indent=1) + "\n", encoding="utf-8")
+        json_file.write_text(json.dumps(json_report(runs), indent=1) + "\n", encoding="utf-8")
     if junit is not None:
-        junit.write_text(files.junit(runs), encoding="utf-8")
+        junit.write_text(junit_report(runs), encoding="utf-8")
     if markdown is not None:
         markdown.write_text(pages.markdown(runs), encoding="utf-8")
     return wanted

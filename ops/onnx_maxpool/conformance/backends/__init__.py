@@ -5,10 +5,7 @@ An adapter's module imports its runtime, so it is imported where it is used; a r
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -46,33 +43,16 @@ class BackendError(RuntimeError):
     """A backend that cannot be imported, or that is not one."""
 
 
-def find_backend(name: str) -> Any:
-    """The class of a backend: `name` is of `BACKENDS` or `module:Class`.
+def locate(name: str) -> tuple[str, str, str]:
+    """A backend's module, its class in it, and what pip installs its runtime from (empty where that is not known).
 
-    Raises BackendError for another name, a runtime that is missing and what is no backend; and whatever a module raises
-    that is imported, AttributeError where it has no such class.
+    `name` is of `BACKENDS` or `module:Class`. Raises BackendError for any other.
     """
     row = BACKENDS.get(name)
-    if row is None:
-        module, _, attribute = name.partition(":")
-        if not (module and attribute):
-            raise BackendError(f"{name}: expected one of {', '.join(BACKENDS)}, or module:Class")
-        backend = getattr(importlib.import_module(module), attribute)
-        if not all(callable(getattr(backend, method, None)) for method in ("is_compatible", "prepare")):
-            raise BackendError(f"{name}: expected a class of onnx.backend.base.Backend")
-        return backend
-    module, _, attribute = row.target.partition(":")
-    try:
-        return getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
-    except ModuleNotFoundError as error:
-        raise BackendError(f'{name}: {error.name} is missing: pip install "{row.package}"') from None
-
-
-def describe(backend: Any) -> dict[str, str]:
-    """What a backend says about itself in `describe()`; of others the class and its distribution's version."""
-    if hasattr(backend, "describe"):
-        return dict(backend.describe())
-    package = str(getattr(backend, "__module__", "")).partition(".")[0]
-    distributions = importlib.metadata.packages_distributions().get(package, [])
-    versions = {name: importlib.metadata.version(name) for name in distributions}
-    return {"class": f"{backend.__module__}.{getattr(backend, '__name__', backend)}", **versions}
+    if row is not None:
+        module, _, attribute = row.target.partition(":")
+        return f"{__name__}.{module}", attribute, row.package
+    module, _, attribute = name.partition(":")
+    if not (module and attribute):
+        raise BackendError(f"{name}: expected one of {', '.join(BACKENDS)}, or module:Class")
+    return module, attribute, ""

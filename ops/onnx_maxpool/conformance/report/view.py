@@ -12,7 +12,15 @@ from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.operators.rules import RULES
 
-WORST_FIRST = (Outcome.CRASH, Outcome.TIMEOUT, Outcome.FAIL, Outcome.ERROR, Outcome.UNSUPPORTED, Outcome.PASS)
+WORST_FIRST = (
+    Outcome.CRASH,
+    Outcome.TIMEOUT,
+    Outcome.UNSTABLE,
+    Outcome.FAIL,
+    Outcome.ERROR,
+    Outcome.UNSUPPORTED,
+    Outcome.PASS,
+)
 STANDINGS = ("ours", "another answer", "no named answer", "not asked")
 """How a result of an implementation-defined case stands to the rule's answer."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import unittest
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-import numpy as np
 import onnx
 
+from onnx_maxpool.conformance.run import serving
 from onnx_maxpool.types import Array
 
 Happened = Literal["answered", "raised", "unsupported", "crashed", "timed out"]
@@ -33,23 +32,5 @@ class UnsupportedError(NotImplementedError):
 
 def execute(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array], device: str = "CPU") -> Execution:
     """Run a model on a class in the way of `onnx.backend.base.Backend`, in this process. Never raises."""
-    try:
-        if not backend.is_compatible(model, device):
-            return Execution("unsupported", text="is_compatible says no")
-        outputs = backend.prepare(model, device).run(list(inputs.values()))
-        return Execution("answered", () if outputs is None else tuple(np.asarray(output) for output in outputs))
-    except Exception as error:
-        return Execution("unsupported" if _says_unsupported(error) else "raised", text=_words(error))
-
-
-def _says_unsupported(error: Exception) -> bool:
-    """Whether a backend says that it lacks the operator, in one of the ways that onnx's own test runner takes.
-
-    The runner's exception goes by its name: to import it is to import every test of onnx.
-    """
-    names = {kind.__name__ for kind in type(error).__mro__}
-    return isinstance(error, NotImplementedError | unittest.SkipTest) or "BackendIsNotSupposedToImplementIt" in names
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:600]
+    happened, outputs, text = serving.ask(backend, model, list(inputs.values()), device)
+    return Execution(cast(Happened, happened), outputs, text)

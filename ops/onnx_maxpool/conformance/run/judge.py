@@ -1,7 +1,8 @@
-"""Hold what a backend did to what a case expects."""
+"""Compare what a backend did with what a case expects."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -26,6 +27,8 @@ class Outcome(str, Enum):
     """The process died."""
     TIMEOUT = "timeout"
     """No answer within the time limit."""
+    UNSTABLE = "unstable"
+    """Other answers to the same question when it was repeated, which is no answer."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Result:
     obtained: tuple[Array, ...] | None
     """The outputs, if there are any."""
     seconds: float
+    repeats: int = 1
+    """How often the case ran."""
 
     @property
     def ours(self) -> bool:
@@ -49,17 +54,25 @@ class Result:
         return self.outcome is Outcome.PASS and not self.detail
 
 
-def judge(case: Case, done: Execution, control: Execution | None = None) -> Result:
-    """The result of a case; `control` is what the backend did with `case.control`, where there is one."""
+def judge(case: Case, first: Execution, control: Execution | None = None, again: Sequence[Execution] = ()) -> Result:
+    """The result of a case; `control` is what the backend did with `case.control`, where there is one.
+
+    `again` is what came of it when it was repeated.
+    """
+    executions = [first, *again]
+    done = worst(executions)
     obtained = done.outputs if done.happened == "answered" else None
+    seconds = max(each.seconds for each in executions)
 
     def result(outcome: Outcome, detail: str, answers: tuple[str, ...] = ()) -> Result:
-        return Result(case, outcome, answers, detail, obtained, done.seconds)
+        return Result(case, outcome, answers, detail, obtained, seconds, len(executions))
 
-    if done.happened == "crashed":
-        return result(Outcome.CRASH, done.text)
-    if done.happened == "timed out":
-        return result(Outcome.TIMEOUT, done.text)
+    if done.happened in ("crashed", "timed out"):
+        times = sum(each.happened == done.happened for each in executions)
+        often = f"{times} of {len(executions)} runs: " if times < len(executions) else ""
+        return result(Outcome.CRASH if done.happened == "crashed" else Outcome.TIMEOUT, often + done.text)
+    if not all(alike(first, each) for each in again):
+        return result(Outcome.UNSTABLE, varied(case, executions))
     if obtained is None and control is not None and control.happened != "answered":
         # A backend that refuses the valid model too has not shown that it knows the difference.
         return result(Outcome.UNSUPPORTED, f"the valid control {control.happened}: {control.text}")
@@ -89,3 +102,40 @@ def difference(case: Case, obtained: tuple[Array, ...]) -> str:
         if found is not None:
             return f"{name}: {found}"
     raise ValueError(f"{case.name}: the answer is the rule's")
+
+
+def worst(executions: Sequence[Execution]) -> Execution:
+    """The execution that decides: a crash before a hang, and these before the first."""
+    for happened in ("crashed", "timed out"):
+        for execution in executions:
+            if execution.happened == happened:
+                return execution
+    return executions[0]
+
+
+def alike(one: Execution, other: Execution) -> bool:
+    """Whether two executions are the same answer. The text of an error may differ."""
+    return one.happened == other.happened and same(one.outputs, other.outputs)
+
+
+def varied(case: Case, executions: Sequence[Execution]) -> str:
+    """How often which answer came, in words."""
+    kinds: list[list[Execution]] = []
+    for execution in executions:
+        found = next((kind for kind in kinds if alike(kind[0], execution)), None)
+        if found is None:
+            kinds.append([execution])
+        else:
+            found.append(execution)
+    said = (f"{len(kind)} times {answer_in_brief(case, kind[0])}" for kind in kinds)
+    return f"{len(kinds)} answers in {len(executions)} runs: {'; '.join(said)}".replace("1 times", "once")
+
+
+def answer_in_brief(case: Case, execution: Execution) -> str:
+    """An answer in a few words."""
+    if execution.happened != "answered":
+        return f"{execution.happened} {execution.text}"
+    if case.refuses:
+        values = execution.outputs[0].ravel()[:4].tolist() if execution.outputs else []
+        return f"an answer that begins with {values}"
+    return "the right answer" if same(case.expected, execution.outputs) else difference(case, execution.outputs)

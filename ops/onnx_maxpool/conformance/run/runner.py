@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+import importlib.metadata
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 
 import onnx
 
+from onnx_maxpool.benchmark.machine import cpu_model
 from onnx_maxpool.conformance.case import CannotAskError, Case
 from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import Outcome, Result, judge
@@ -14,6 +18,12 @@ from onnx_maxpool.conformance.run.worker import Worker
 from onnx_maxpool.types import Array
 
 Execute = Callable[[onnx.ModelProto, Mapping[str, Array]], Execution]
+
+Controls = dict[int, tuple[Case, Execution]]
+"""What a backend did with controls, by their identity; the control itself is there so that this stays its own."""
+
+DOUBTFUL_REPEATS = 3
+"""How often a case runs where an error is among the known answers: who reads out of bounds may answer anything."""
 
 
 @dataclass(frozen=True)
@@ -24,58 +34,142 @@ class BackendRun:
     description: Mapping[str, str]
     """What ran: version, provider, precision and the like, as far as the backend says."""
     results: tuple[Result, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What it ran on: date, processor, platform, and the versions of this package, Python, onnx and NumPy."""
+    search: tuple[Result, ...] = ()
+    """What a search found: the smallest case of each kind of difference. These cases are in no list."""
 
     @property
     def conforms(self) -> bool:
-        """Whether every required case passed, of which there must be at least one."""
-        required = [result for result in self.results if result.case.required]
+        """Whether every required case passed, of which there must be at least one, and a search found no difference."""
+        required = [result for result in (*self.results, *self.search) if result.case.required]
         return bool(required) and all(result.outcome is Outcome.PASS for result in required)
 
 
-def run_cases(execute: Execute, cases: Iterable[Case]) -> Iterable[Result]:
-    """The results of cases, one after the other; what the backend does not support is asked in other words, if it can.
+def repeats(case: Case, repeat: int | None) -> int:
+    """How often a case runs: `repeat` times, by default once, or `DOUBTFUL_REPEATS` times where it may be refused."""
+    return repeat or (1 if case.control is None else DOUBTFUL_REPEATS)
 
-    A control runs once, however many cases share it.
-    """
-    controls: dict[int, Execution] = {}
 
-    def ask(case: Case) -> Result:
+class Asked:
+    """A case in the form in which a backend supports it, and what the backend did with it so far."""
+
+    def __init__(self, execute: Execute, case: Case, controls: Controls) -> None:
+        """Ask for the first time; in another operator's form, if there is one, where this one is not supported.
+
+        `controls` has what the backend did with controls before.
+        """
+        self._unsupported: Result | None = None
+        self._executions: list[Execution] = []
+        first = self._ask_first(execute, case, controls)
+        if first.outcome is not Outcome.UNSUPPORTED:
+            return
+        self._unsupported = first
+        if case.restate is None:
+            return
+        try:
+            form = case.restate(case)
+        except CannotAskError as error:
+            self._unsupported = replace(first, detail=f"does not support {case.form}, and {error}")
+            return
+        self._unsupported = None
+        second = self._ask_first(execute, form, controls)
+        if second.outcome is Outcome.UNSUPPORTED:
+            detail = f"{form.form}: {second.detail}; {case.form}: {first.detail}"
+            self._unsupported = replace(second, detail=detail)
+
+    def _ask_first(self, execute: Execute, case: Case, controls: Controls) -> Result:
+        self.case = case
+        self._control: Execution | None = None
+        self._executions.clear()
         control = case.control
-        if control is not None and id(control) not in controls:
-            controls[id(control)] = execute(control.model(), control.inputs)
-        done = execute(case.model(), case.inputs)
-        return judge(case, done, None if control is None else controls[id(control)])
+        if control is not None:
+            if id(control) not in controls:
+                controls[id(control)] = control, execute(control.model(), control.inputs)
+            self._control = controls[id(control)][1]
+        self.again(execute)
+        return self.result()
 
+    def again(self, execute: Execute) -> None:
+        """Ask once more, in the same form, unless that is not supported."""
+        if self._unsupported is None:
+            self._executions.append(execute(self.case.model(), self.case.inputs))
+
+    def result(self) -> Result:
+        """What it comes to."""
+        if self._unsupported is not None:
+            return self._unsupported
+        first, *again = self._executions
+        return judge(self.case, first, self._control, again)
+
+
+def run_cases(execute: Execute, cases: Iterable[Case], repeat: int | None = None) -> Iterable[Result]:
+    """The results of cases, one after the other. A control runs once, however many cases share it.
+
+    What the backend does not support is asked in another operator's form, if there is one. Each case runs `repeats`
+    times in a row.
+    """
+    controls: Controls = {}
     for case in cases:
-        result = ask(case)
-        if result.outcome is Outcome.UNSUPPORTED and case.restate is not None:
-            result = restated(result, case.restate, ask)
-        yield result
-
-
-def restated(first: Result, restate: Callable[[Case], Case], ask: Callable[[Case], Result]) -> Result:
-    """The result in another operator's words, where `first` is that the backend does not support this one."""
-    try:
-        second = ask(restate(first.case))
-    except CannotAskError as error:
-        return replace(first, detail=f"does not support {first.case.form}, and {error}")
-    if second.outcome is not Outcome.UNSUPPORTED:
-        return second
-    return replace(second, detail=f"{second.case.form}: {second.detail}; {first.case.form}: {first.detail}")
+        asked = Asked(execute, case, controls)
+        for _ in range(1, repeats(case, repeat)):
+            asked.again(execute)
+        yield asked.result()
 
 
 def run_backend(
-    name: str, cases: Iterable[Case], *, time_limit: float = 60.0, progress: Callable[[Result], None] | None = None
+    name: str,
+    cases: Iterable[Case],
+    *,
+    time_limit: float = 60.0,
+    python: str | os.PathLike[str] | None = None,
+    repeat: int | None = None,
+    progress: Callable[[Case], None] | None = None,
 ) -> BackendRun:
     """Run cases on a backend in a process of its own: `name` is of `BACKENDS` or `module:Class`.
 
-    `time_limit` is in seconds for a case. Raises BackendError where the backend cannot be imported.
+    `time_limit` is in seconds for a case. `python` is another environment's interpreter, to run the backend there.
+    `repeat` is how often each case runs; `repeats` has the default. Each repetition is a process of its own, which
+    takes the cases in the opposite order, and in which glibc fills memory with other bytes: so what is read out of
+    bounds is another value. `progress` is called after each execution of a case.
+
+    Raises BackendError where the backend cannot be imported.
     """
-    results = []
-    with Worker(name, time_limit) as worker:
-        for result in run_cases(worker.execute, cases):
-            results.append(result)
-            if progress is not None:
-                progress(result)
-        description = worker.description
-    return BackendRun(name, description, tuple(results))
+    cases = list(cases)
+    asked: dict[int, Asked] = {}
+    controls: Controls = {}
+    description: Mapping[str, str] = {}
+    environment: Mapping[str, str] = {}
+    for round_ in range(max((repeats(case, repeat) for case in cases), default=1)):
+        chosen = [i for i, case in enumerate(cases) if repeats(case, repeat) > round_]
+        with Worker(name, time_limit, python, memory_settings(round_)) as worker:
+            for i in chosen if round_ % 2 == 0 else reversed(chosen):
+                if round_:
+                    asked[i].again(worker.execute)
+                else:
+                    asked[i] = Asked(worker.execute, cases[i], controls)
+                if progress is not None:
+                    progress(cases[i])
+            if not round_:
+                description, environment = worker.description, worker.environment
+    results = tuple(asked[i].result() for i in range(len(cases)))
+    return BackendRun(name, description, results, machine() | dict(environment))
+
+
+def memory_settings(round_: int) -> dict[str, str]:
+    """Environment variables of a repetition, which have glibc fill memory with a byte of its own; none at first."""
+    return {"MALLOC_PERTURB_": str(0x55 * round_ % 255 or 1)} if round_ else {}
+
+
+def machine() -> dict[str, str]:
+    """The date, the processor, and this package's version."""
+    return {
+        "date": datetime.now(timezone.utc).isoformat(timespec="minutes"),
+        "processor": cpu_model(),
+        "onnx-maxpool": importlib.metadata.version("onnx-maxpool"),
+    }
+
+
+def executions(cases: Sequence[Case], repeat: int | None) -> int:
+    """How many executions a run has, controls left out."""
+    return sum(repeats(case, repeat) for case in cases)

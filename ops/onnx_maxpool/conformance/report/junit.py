@@ -1,4 +1,4 @@
-"""Reports for programs: JSON and JUnit."""
+"""A report for test runners: JUnit."""
 
 from __future__ import annotations
 
@@ -12,36 +12,6 @@ from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.errors import printable
 
 junitparser: Any = untyped_junitparser  # its functions carry no types
-
-
-def json_report(runs: Sequence[BackendRun]) -> dict[str, Any]:
-    """Every result; `answers` are the known answers that a result equals."""
-    return {
-        "format": 1,
-        "backends": [
-            {
-                "name": run.backend,
-                "description": dict(run.description),
-                "conforms": run.conforms,
-                "results": [_entry(result) for result in run.results],
-            }
-            for run in runs
-        ],
-    }
-
-
-def _entry(result: Result) -> dict[str, Any]:
-    return {
-        "case": result.case.name,
-        "form": result.case.form,
-        "rules": list(result.case.rules),
-        "level": result.case.level,
-        "outcome": result.outcome.value,
-        "ours": result.ours,
-        "answers": list(result.answers),
-        "detail": result.detail,
-        "seconds": round(result.seconds, 4),
-    }
 
 
 def junit(runs: Sequence[BackendRun]) -> str:

@@ -1,0 +1,175 @@
+"""Backends in processes of their own, in this environment and in another."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import google.protobuf
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+import typing_extensions
+
+from onnx_maxpool.conformance import Outcome, all_cases, run_backend
+from onnx_maxpool.conformance.backends import BackendError
+from onnx_maxpool.conformance.run.serving import decode, encode
+
+ROOT = Path(__file__).parent.parent.parent
+NEEDED = (np, onnx, google.protobuf, ml_dtypes, typing_extensions)
+CASES = [
+    case for case in all_cases() if case.name.startswith(("max_roi_pool_22_whole_map", "max_roi_pool_22_bfloat16"))
+]
+
+MINE = """
+import numpy as np
+from onnx.backend.base import Backend, BackendRep
+
+
+class Zeros(BackendRep):
+    def __init__(self, value):
+        self.shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+
+    def run(self, inputs, **options):
+        return [np.zeros(self.shape, inputs[0].dtype)]
+
+
+class Mine(Backend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        return Zeros(model.graph.output[0])
+"""
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with onnx, NumPy and what these need, and without this package."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    for module in NEEDED:
+        file = Path(str(module.__file__))
+        top = module.__name__.partition(".")[0]
+        source = file if file.stem == top else next(parent for parent in file.parents if parent.name == top)
+        (site / source.name).symlink_to(source)
+    for libraries in Path(str(np.__file__)).parent.parent.glob("numpy.libs"):
+        (site / libraries.name).symlink_to(libraries)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty current folder, and no path to this package in the environment variables."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_other_environment_lacks_this_package(elsewhere: Path, away: Path) -> None:
+    done = subprocess.run([elsewhere, "-c", "import onnx, numpy, onnx_maxpool"], capture_output=True, text=True)
+    assert "No module named 'onnx_maxpool'" in done.stderr
+
+
+def test_a_built_in_backend_runs_in_another_environment(elsewhere: Path, away: Path) -> None:
+    """Our reference, which needs onnx and NumPy only."""
+    run = run_backend("reference", CASES, python=elsewhere)
+    assert [result.outcome for result in run.results] == [Outcome.PASS] * len(CASES)
+    assert run.environment["numpy"] == np.__version__
+
+
+def test_a_runtime_that_is_missing_there_is_an_error(elsewhere: Path, away: Path) -> None:
+    with pytest.raises(BackendError, match=r'onnxruntime: .* is missing: pip install "onnx>=1.19" "onnxruntime"'):
+        run_backend("onnxruntime", CASES, python=elsewhere)
+
+
+def test_a_class_in_the_current_folder_runs_there(elsewhere: Path, away: Path) -> None:
+    (away / "mine.py").write_text(MINE)
+    for python in (None, elsewhere):
+        run = run_backend("mine:Mine", CASES, python=python)
+        assert {result.outcome for result in run.results} == {Outcome.FAIL}
+        assert run.description == {"class": "mine.Mine"}
+
+
+@pytest.mark.parametrize(
+    ("python", "words"),
+    [
+        ("nowhere", "nowhere: No such file or directory, expected a Python interpreter"),
+        (".", ".: Permission denied, expected a Python interpreter"),
+        ("/bin/true", "reference died while it was imported: exit code 0"),
+    ],
+)
+def test_what_is_no_python_is_an_error(python: str, words: str, away: Path) -> None:
+    with pytest.raises(BackendError) as refused:
+        run_backend("reference", CASES, python=python)
+    assert str(refused.value) == words
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6, dtype=">i4").reshape(2, 3),
+        np.array([1.5, np.nan], ml_dtypes.bfloat16),
+        np.array(3.5, np.float16),
+        np.empty((0, 4), np.uint8),
+    ],
+)
+def test_arrays_arrive_as_they_are(array: np.ndarray) -> None:
+    arrived = decode(encode(array))
+    assert (arrived.dtype, arrived.shape, arrived.tobytes()) == (array.dtype, array.shape, array.tobytes())
+    arrived[...] = 0  # and can be written
+
+
+SLOW = """
+import tempfile
+import time
+
+from onnx.backend.base import Backend
+
+folder = tempfile.TemporaryDirectory(prefix="mine_")
+open("pid", "w").write(str(__import__("os").getpid()))
+
+
+class Slow(Backend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        open("asked", "w").close()
+        time.sleep(3600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process that hangs does not end with its parent")
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_nothing_stays_behind_when_a_run_is_ended(ending: signal.Signals, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    (tmp_path / "slow.py").write_text(SLOW)
+    command = [sys.executable, "-m", "onnx_maxpool", "conformance", "--backend", "slow:Slow", "--case", "half_2_5"]
+    run = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "TMPDIR": str(temporary)})
+    wait_for((tmp_path / "asked").exists)
+    child = int((tmp_path / "pid").read_text())
+    run.send_signal(ending)
+    run.wait(30)
+    wait_for(lambda: not alive(child))
+    if ending is not signal.SIGKILL:  # after which a program can do nothing: the system ends the backend's process
+        assert run.returncode in (128 + ending, -ending)
+        assert [path for path in temporary.iterdir() if path.name.startswith(("onnx_maxpool_", "mine_"))] == []
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition: object, seconds: float = 60) -> None:
+    assert callable(condition)
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
