@@ -30,8 +30,7 @@ std::vector<Kernels> kernels_here() {
 
 // The units of a job on so many threads, which take them in turns, last first; each has scratch of exactly its size.
 template <class Job, class Kernel>
-void run_units(const Job& job, const Kernel& kernel, int threads) {
-  const int64_t units = kernel.units(job);
+void run_units(const Job& job, const Kernel& kernel, int64_t units, int threads) {
   const auto take = [&](int64_t thread) {
     const stand_in::Block scratch(kernel.scratch_bytes(job));
     for (int64_t unit = units - 1 - thread; unit >= 0; unit -= threads) kernel.run(job, unit, scratch.data());
@@ -204,14 +203,14 @@ void fuzz_roi_kernels(ByteSource& source) {
       return units;
     };
     const std::vector<RoiUnit> units = divide(kernel.vector_bytes / static_cast<int64_t>(element_size(type)));
-    run_units(job, shared ? kernel.shared : kernel.separate, threads);
+    run_units(job, shared ? kernel.shared : kernel.separate, job.unit_count, threads);
     compare(kernels.target, *y, expected, words);
     if (std::max(job.dims.width, job.dims.bins_x) > kernel.narrow_map_width) continue;
     const auto narrow =
         stand_in::tensor(type, {job.dims.rois, job.dims.channels, job.dims.bins_y, job.dims.bins_x}, offset);
     job.y = narrow->block.data();
     const std::vector<RoiUnit> narrow_units = divide(kNarrowMapChannels);
-    run_units(job, kernel.narrow_map, threads);
+    run_units(job, kernel.narrow_map, job.unit_count, threads);
     compare(kernels.target, *narrow, expected, "narrow map, " + words);
   }
 }
@@ -318,7 +317,8 @@ void fuzz_window_kernels(ByteSource& source) {
         stand_in::tensor(job.indices_are_64_bits ? ElementType::uint64_ : ElementType::uint32_, y_shape, offset);
     job.y = y->block.data();
     job.indices = indexed ? found->block.data() : nullptr;
-    run_units(job, kernels.pool(job, element_size(type)), threads);
+    const PoolKernel& kernel = kernels.pool(job, element_size(type));
+    run_units(job, kernel, kernel.units(job), threads);
     compare(kernels.target, *y, values, words);
     if (indexed) compare(kernels.target, *found, indices, words);
   }

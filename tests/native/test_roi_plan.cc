@@ -100,8 +100,7 @@ void covers_each_roi_once() {
                 require(seen.insert({unit.block, roi}).second, "a block's ROI comes twice");
               }
             }
-            const int64_t blocks = plan.mode == &RoiKernel::separate ? 0 : shape.blocks;
-            require(seen.size() == static_cast<size_t>(blocks * rois), "a block's ROI is left out");
+            require(seen.size() == static_cast<size_t>(shape.blocks * rois), "a block's ROI is left out");
           }
         }
       }
@@ -336,6 +335,23 @@ void divides_sweeps_alike() {
   }
 }
 
+// The one that takes the least time is among all.
+void chooses_from_possible_plans() {
+  for (int64_t rois : {1, 30, 1000}) {
+    for (int64_t side : {14, 50, 400}) {
+      const RoiShape shape = {1, 100, side, side, rois, 7, 7, 7, 64, 16, 2, 100 * side * side * 4};
+      const RoiWindows windows = rois_of(shape, 10, 10);
+      const RoiPlan chosen = plan_rois(shape, windows);
+      bool is_there = false;
+      for (const RoiPlan& plan : possible_plans(shape, windows)) {
+        require(plan.time >= chosen.time, "a plan that takes longer is chosen");
+        is_there = is_there || (plan.mode == chosen.mode && plan.levels == chosen.levels && plan.time == chosen.time);
+      }
+      require(is_there, "the plan that is chosen is not possible");
+    }
+  }
+}
+
 void estimates_work() {
   double last = 0;
   for (int64_t rois : {1, 2, 10, 100, 1000}) {
@@ -370,6 +386,7 @@ int main() {
     orders_a_sweep(466, threads);
   }
   divides_sweeps_alike();
+  chooses_from_possible_plans();
   estimates_work();
   std::puts("all is well");
   return 0;

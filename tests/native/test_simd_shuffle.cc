@@ -37,6 +37,27 @@ struct Concat {
 };
 
 template <class Key, int bytes>
+struct Combine {
+  static constexpr int kLanes = bytes / sizeof(Key), kBlock = 16 / sizeof(Key), kBlocks = bytes / 16;
+  static void run(Random& random) {
+    const Keys<Key, kLanes> whole(random);
+    if constexpr (kBlocks > 1) {
+      const Vector<Key, bytes / 2> lower = load<Vector<Key, bytes / 2>>(whole.at),
+                                   upper = load<Vector<Key, bytes / 2>>(whole.at + kLanes / 2);
+      expect_lanes<Key>("combine", combine<Key>(lower, upper), [&](int i) { return whole.at[i]; });
+    }
+    Vector<Key, 16> blocks[kBlocks];
+    for (int n = 0; n < kBlocks; ++n) blocks[n] = load<Vector<Key, 16>>(whole.at + n * kBlock);
+    expect_lanes<Key>("combine_blocks", combine_blocks<Vector<Key, bytes>, Key>(blocks),
+                      [&](int i) { return whole.at[i]; });
+    expect_lanes<Key>("extract_block", extract_block<Key, kBlocks - 1>(whole.vector()),
+                      [&](int i) { return whole.at[(kBlocks - 1) * kBlock + i]; });
+    expect_lanes<Key>("extract_block", extract_block<Key, kBlocks / 2>(whole.vector()),
+                      [&](int i) { return whole.at[kBlocks / 2 * kBlock + i]; });
+  }
+};
+
+template <class Key, int bytes>
 struct Blocks {
   static constexpr int kLanes = bytes / sizeof(Key), kBlock = 16 / sizeof(Key), kBlocks = bytes / 16;
   static void run(Random& random) {
@@ -108,6 +129,7 @@ struct Transpose {
   static void run(Random& random) {
     check_in_blocks<Key, kLanes, kLanes>(random);
     if constexpr (bytes > 16) check_in_blocks<Key, kLanes, kLanes / 2>(random);
+    check_in_blocks<Key, kLanes, 16 / static_cast<int>(sizeof(Key))>(random);
     Square<Key, kLanes, kLanes> square(random);
     transpose<Key, kLanes>(square.vectors);
     for (int row = 0; row < kLanes; ++row) {
@@ -143,6 +165,7 @@ struct TransposeHalf {
 void test_shuffle() {
   for_each_vector<Interleave>();
   for_each_vector<Concat>();
+  for_each_vector<Combine>();
   for_each_vector<Blocks>();
   for_each_vector<Halves>();
 }

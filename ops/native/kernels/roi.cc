@@ -52,35 +52,35 @@ class RoiPool {
   using Memory = Scratch<Key, bytes>;
 
  public:
-  static int64_t shared_units(const RoiJob& job) { return job.unit_count; }
-  static int64_t separate_units(const RoiJob& job) { return job.dims.rois * Map::blocks(job.dims); }
-
   static void run_shared(const RoiJob& job, int64_t number, void* scratch) {
     const RoiUnit unit = job.units[number];
     const int64_t* rois = job.rois_by_image + unit.begin;
     const int64_t count = unit.end - unit.begin;
     RoiPool pool(job, unit.image, unit.block, scratch);
-    SparseTable<Key, bytes> table(job, pool.map_, pool.scratch_.tables);
+    const RoiWindow all = rows_of(job, rois, count);
+    SparseTable<Key, bytes> table(job, pool.map_, pool.scratch_.tables, all.end);
     const auto lines_of = [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); };
     if (job.tables.sweep) {
       const RoiTask* tasks = job.tasks + unit.begin * job.dims.bins_y;
       for (int64_t i = 0; i < count * job.dims.bins_y; ++i) pool.pool_row(rois[tasks[i].slot], tasks[i], lines_of);
       for (int64_t slot = 0; slot < count; ++slot) pool.write(rois[slot], slot);
     } else {
-      table.fill(0);
+      table.fill(all.start);
       for (int64_t i = 0; i < count; ++i) pool.pool_roi(rois[i], lines_of);
     }
     pool.copy_.finish();
   }
 
-  static void run_separate(const RoiJob& job, int64_t unit, void* scratch) {
-    const int64_t roi = unit / Map::blocks(job.dims);
-    RoiPool pool(job, job.image[roi], unit % Map::blocks(job.dims), scratch);
-    pool.pool_roi(roi, [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
-      V* const line = pool.scratch_.line;
-      pool.map_.max_of_rows(rows, columns, line);
-      return {line, columns.start, 0, {}, 0, 0};
-    });
+  static void run_separate(const RoiJob& job, int64_t number, void* scratch) {
+    const RoiUnit unit = job.units[number];
+    RoiPool pool(job, unit.image, unit.block, scratch);
+    for (int64_t i = unit.begin; i < unit.end; ++i) {
+      pool.pool_roi(job.rois_by_image[i], [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
+        V* const line = pool.scratch_.line;
+        pool.map_.max_of_rows(rows, columns, line);
+        return {line, columns.start, 0, {}, 0, 0};
+      });
+    }
     pool.copy_.finish();
   }
 
@@ -91,6 +91,18 @@ class RoiPool {
         scratch_(job, scratch),
         bins_(Memory::bins_of(job.dims)),
         writer_(map_.order, map_.channels, bins_, job.stream, scratch_.buffers) {}
+
+  // The rows of the map that the ROIs reach.
+  static RoiWindow rows_of(const RoiJob& job, const int64_t* rois, int64_t count) {
+    const int64_t bins_y = job.dims.bins_y;
+    RoiWindow all = {static_cast<int32_t>(job.dims.height), 0};
+    for (int64_t i = 0; i < count; ++i) {
+      const RoiWindow* rows = job.rows + rois[i] * bins_y;
+      if (rows[0].start < all.start) all.start = rows[0].start;
+      if (rows[bins_y - 1].end > all.end) all.end = rows[bins_y - 1].end;
+    }
+    return all;
+  }
 
   template <class LinesOf>
   void pool_roi(int64_t roi, LinesOf lines_of) {
@@ -112,7 +124,7 @@ class RoiPool {
       for (int64_t j = 0; j < bins_x; ++j) bin[j] = empty;
       return;
     }
-    pool_bins(lines_of(rows, span), columns, bins_x, empty, bin, copy_);
+    pool_bins(lines_of(rows, span), columns, bins_x, span, empty, scratch_.line, bin, copy_);
   }
 
   void write(int64_t roi, int64_t slot) {
@@ -132,13 +144,13 @@ template <class Key, int bytes>
 constexpr RoiKernel kernel() {
   using Pool = RoiPool<Key, bytes>;
   RoiKernel kernel = {bytes,
-                      {Pool::shared_units, Scratch<Key, bytes>::shared_bytes, Pool::run_shared},
-                      {Pool::separate_units, Scratch<Key, bytes>::separate_bytes, Pool::run_separate},
+                      {Scratch<Key, bytes>::shared_bytes, Pool::run_shared},
+                      {Scratch<Key, bytes>::separate_bytes, Pool::run_separate},
                       {},
                       0};
 #if defined(__AVX512BW__)
   using NarrowMap = NarrowMapPool<Key>;
-  kernel.narrow_map = {NarrowMap::units, NarrowMap::scratch_bytes, NarrowMap::run};
+  kernel.narrow_map = {NarrowMap::scratch_bytes, NarrowMap::run};
   kernel.narrow_map_width = kVectorBytes / sizeof(Key);
 #endif
   return kernel;

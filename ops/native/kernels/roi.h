@@ -64,7 +64,7 @@ struct RoiJob {
   const RoiWindow* rows;         // (rois, bins_y)
   const RoiWindow* columns;      // (rois, bins_x)
   const int64_t* rois_by_image;  // ROI numbers
-  const RoiUnit* units;          // of the modes that share a map
+  const RoiUnit* units;
   int64_t unit_count;
   RoiTables tables;
   // Of a sweep, `bins_y` for each of rois_by_image: it pools the rows of bins of a unit's ROIs in this order, which is
@@ -72,14 +72,13 @@ struct RoiJob {
   const RoiTask* tasks;
 };
 
-// One kernel for elements of one width. Work comes in units that may run in any order and on any thread, each with
-// `scratch_bytes(job)` of its own memory, aligned to 64 bytes.
-//   shared:   a unit packs a block of channels of one image, then pools the image's ROIs, or a part of them, from it;
-//   separate: a unit pools a block of channels of one ROI straight from the map;
+// One kernel for elements of one width. Units may run in any order and on any thread, each with `scratch_bytes(job)` of
+// its own memory, aligned to 64 bytes.
+//   shared:   a unit packs a block of channels of one image, then pools its ROIs from it;
+//   separate: a unit pools its ROIs straight from the map;
 //   narrow_map: as shared, for a few channels of a map of which a row fits a vector, as does a row of bins.
 struct RoiKernel {
   struct Mode {
-    int64_t (*units)(const RoiJob&);
     size_t (*scratch_bytes)(const RoiJob&);
     void (*run)(const RoiJob&, int64_t unit, void* scratch);
   };

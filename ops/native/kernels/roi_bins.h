@@ -35,10 +35,32 @@ ONNX_MAXPOOL_INLINE void pool_columns(const RoiWindow* columns, int64_t count, i
   streamed = copy;
 }
 
-// The bins of one row, whose windows along x are `columns`, to `bin`: (count).
+// The maximum of all lines over these columns to `to`, a vector each.
 template <class V>
-ONNX_MAXPOOL_INLINE void pool_bins(const Lines<V>& lines, const RoiWindow* columns, int64_t count, V empty, V* bin,
-                                   StreamedCopy& copy) {
+ONNX_MAXPOOL_INLINE void max_of_lines(const Lines<V>& lines, RoiWindow columns, V* to) {
+  const int64_t count = columns.end - columns.start;
+  const V* const last = lines.last + columns.start;
+  int64_t n = lines.before % 2;
+  const V* line = lines.at(0) + columns.start;
+  if (n == 1) {
+    for (int64_t x = 0; x < count; ++x) to[x] = max(last[x], line[x]);
+  } else {
+    const V* next = lines.at(1) + columns.start;
+    for (int64_t x = 0; x < count; ++x) to[x] = max(last[x], max(line[x], next[x]));
+    n = 2;
+  }
+  for (; n < lines.before; n += 2) {
+    line = lines.at(n) + columns.start;
+    const V* next = lines.at(n + 1) + columns.start;
+    for (int64_t x = 0; x < count; ++x) to[x] = max(to[x], max(line[x], next[x]));
+  }
+}
+
+// The bins of one row, whose windows along x are `columns`, to `bin`: (count). They span the columns `span`, for which
+// `line` has room.
+template <class V>
+ONNX_MAXPOOL_INLINE void pool_bins(const Lines<V>& lines, const RoiWindow* columns, int64_t count, RoiWindow span,
+                                   V empty, V* line, V* bin, StreamedCopy& copy) {
   const V* const last = lines.last;
   if (lines.before == 0) {
     pool_columns(columns, count, lines.origin, empty, bin, copy, [=](int64_t x) { return last[x]; });
@@ -46,11 +68,8 @@ ONNX_MAXPOOL_INLINE void pool_bins(const Lines<V>& lines, const RoiWindow* colum
     const V* const first = lines.at(0);
     pool_columns(columns, count, 0, empty, bin, copy, [=](int64_t x) { return max(first[x], last[x]); });
   } else {
-    pool_columns(columns, count, 0, empty, bin, copy, [&](int64_t x) {
-      V best = last[x];
-      for (int64_t n = 0; n < lines.before; ++n) best = max(best, lines.at(n)[x]);
-      return best;
-    });
+    max_of_lines(lines, span, line);
+    pool_columns(columns, count, span.start, empty, bin, copy, [=](int64_t x) { return line[x]; });
   }
 }
 

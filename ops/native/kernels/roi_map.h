@@ -21,7 +21,6 @@ class MapBlock {
 
  public:
   static constexpr int kLanes = bytes / sizeof(Key);
-  static int64_t blocks(const RoiDims& dims) { return (dims.channels + kLanes - 1) / kLanes; }
 
   MapBlock(const RoiJob& job, int64_t image, int64_t block)
       : order(job.order),
@@ -32,19 +31,16 @@ class MapBlock {
         plane_(static_cast<const Key*>(job.x) + (image * job.dims.channels + channel) * area_),
         x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_) {}
 
-  // The keys of row y to `to`: (width).
-  ONNX_MAXPOOL_NOINLINE void pack_row(int64_t y, V* to) const {
+  // The keys of `count` cells from one on, in the order of memory, to `to`: (count).
+  ONNX_MAXPOOL_NOINLINE void pack(int64_t first, int64_t count, V* to) const {
     const MapBlock map = *this;
-    const Key* from = map.plane_ + y * map.width_;
-    for (int64_t x = 0; x < map.width_; x += kLanes) {
+    const Key* from = map.plane_ + first;
+    for (int64_t x = 0; x < count; x += kLanes) {
+      for (int c = 0; c < kLanes; ++c) prefetch(from, c * map.area_ + x - count);  // rows are packed upwards
       V square[kLanes];
-      for (int c = 0; c < kLanes; ++c) {
-        prefetch(from, c * map.area_ + x - map.width_);  // rows are packed upwards
-        square[c] = map.order.to_key(c < map.channels ? map.vector_at(from + c * map.area_ + x) : V{});
-      }
-      transpose<Key, kLanes>(square);
-      const int64_t left = map.width_ - x < kLanes ? map.width_ - x : kLanes;
-      for (int64_t j = 0; j < left; ++j) to[x + j] = square[j];
+      const int64_t left = count - x;
+      map.max_of_columns(from + x, 1, left, square);
+      for (int64_t j = 0; j < (left < kLanes ? left : kLanes); ++j) to[x + j] = square[j];
     }
   }
 
@@ -52,13 +48,9 @@ class MapBlock {
   // columns. Over rows first, as fewer squares are then left to transpose.
   ONNX_MAXPOOL_NOINLINE void max_of_rows(RoiWindow rows, RoiWindow columns, V* to) const {
     const MapBlock map = *this;
+    const Key* from = map.plane_ + rows.start * map.width_;
     for (int64_t x = columns.start; x < columns.end; x += kLanes) {
-      V square[kLanes];
-      for (int c = 0; c < kLanes; ++c) {
-        square[c] = c < map.channels ? map.max_at(map.plane_ + c * map.area_ + x, rows) : V{};
-      }
-      transpose<Key, kLanes>(square);
-      for (int i = 0; i < kLanes; ++i) to[x - columns.start + i] = square[i];
+      map.max_of_columns(from + x, rows.end - rows.start, columns.end - x, to + (x - columns.start));
     }
   }
 
@@ -67,7 +59,60 @@ class MapBlock {
   const int channels;     // of them: as many as there are lanes, or what is left
 
  private:
-  // Lanes beyond what is wanted may be anything, but nothing beyond the tensor is read.
+  // The maxima over `rows` rows of as many columns as there are lanes, or of `left` that are left. Vectors beyond these
+  // may be anything.
+  ONNX_MAXPOOL_INLINE void max_of_columns(const Key* from, int64_t rows, int64_t left, V* to) const {
+    // Whether the lanes' channels are all there, with as many columns in the tensor.
+    const bool whole = channels == kLanes && x_end_ - (from + (kLanes - 1) * area_ + (rows - 1) * width_) >= kLanes;
+    if (!whole) return max_of_square<false>(from, rows, to);
+    if (left > kLanes / 2) return max_of_square<true>(from, rows, to);
+    for (int64_t x = 0; x < left; x += kBlockLanes) max_of_blocks(from + x, rows, to + x);
+  }
+
+  // Of as many columns as there are lanes: a vector for each channel. Lanes beyond what is wanted may be anything, but
+  // nothing beyond the tensor is read.
+  template <bool whole>
+  ONNX_MAXPOOL_INLINE void max_of_square(const Key* from, int64_t rows, V* to) const {
+    V square[kLanes];
+    for (int c = 0; c < kLanes; ++c) {
+      V best{};
+      if (whole || c < channels) {
+        const Key* line = from + c * area_;
+        best = order.to_key(whole ? load<V>(line) : vector_at(line));
+        for (int64_t y = 1; y < rows; ++y) {
+          line += width_;
+          best = max(best, order.to_key(whole ? load<V>(line) : vector_at(line)));
+        }
+      }
+      square[c] = best;
+    }
+    transpose<Key, kLanes>(square);
+    for (int i = 0; i < kLanes; ++i) to[i] = square[i];
+  }
+
+  // Of as many columns as a block has lanes: a block for each channel, so that fewer lanes are idle where columns are
+  // few.
+  ONNX_MAXPOOL_INLINE void max_of_blocks(const Key* from, int64_t rows, V* to) const {
+    V best[kBlockLanes], other[kBlockLanes];
+    for (int i = 0; i < kBlockLanes; ++i) best[i] = blocks_at(from, i);
+    for (int64_t y = 1; y < rows; ++y) {
+      from += width_;
+      for (int i = 0; i < kBlockLanes; ++i) best[i] = max(best[i], blocks_at(from, i));
+    }
+    V *now = best, *next = other;
+    transpose_in_blocks<Key, kBlockLanes>(now, next);
+    for (int i = 0; i < kBlockLanes; ++i) to[i] = now[i];
+  }
+
+  // The keys of the i-th of every few channels, a block each.
+  ONNX_MAXPOOL_INLINE V blocks_at(const Key* from, int i) const {
+    Vector<Key, 16> blocks[kLanes / kBlockLanes];
+    for (int g = 0; g < kLanes / kBlockLanes; ++g) {
+      blocks[g] = load<Vector<Key, 16>>(from + (g * kBlockLanes + i) * area_);
+    }
+    return order.to_key(combine_blocks<V, Key>(blocks));
+  }
+
   V vector_at(const Key* from) const {
     const int64_t left = x_end_ - from;
     if (left >= kLanes) return load<V>(from);
@@ -76,13 +121,7 @@ class MapBlock {
     return v;
   }
 
-  V max_at(const Key* column, RoiWindow rows) const {
-    const Key* from = column + rows.start * width_;
-    V best = order.to_key(vector_at(from));
-    for (int64_t y = rows.start + 1; y < rows.end; ++y) best = max(best, order.to_key(vector_at(from += width_)));
-    return best;
-  }
-
+  static constexpr int kBlockLanes = 16 / sizeof(Key);
   const int64_t width_, area_;
   const Key* const plane_;
   const Key* const x_end_;

@@ -61,8 +61,6 @@ class NarrowMapPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Key);
 
  public:
-  static int64_t units(const RoiJob& job) { return job.unit_count; }
-
   static size_t scratch_bytes(const RoiJob& job) {
     return sizeof(V) * static_cast<size_t>(kNarrowMapChannels * job.dims.height) + 2 * buffer_bytes(job);
   }

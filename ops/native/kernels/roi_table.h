@@ -44,8 +44,14 @@ class SparseTable {
     return rows * job.dims.width;
   }
 
-  SparseTable(const RoiJob& job, const MapBlock<Key, bytes>& map, V* memory)
-      : map_(map), levels_(job.tables.levels), height_(job.dims.height), width_(job.dims.width), filled_(height_) {
+  // Of the map's rows before `bottom`.
+  SparseTable(const RoiJob& job, const MapBlock<Key, bytes>& map, V* memory, int64_t bottom)
+      : map_(map),
+        levels_(job.tables.levels),
+        bottom_(bottom),
+        width_(job.dims.width),
+        packed_rows_(job.tables.sweep || width_ > kPackedCells ? 1 : kPackedCells / width_),
+        filled_(bottom) {
     for (int k = 0; k <= levels_; ++k) {
       const KeptRows rows = kept(job, k);
       tables_[k] = {memory, rows.mask, width_};
@@ -56,14 +62,11 @@ class SparseTable {
   // From the last row that was filled up to `top`.
   void fill(int64_t top) {
     while (filled_ > top) {
-      const int64_t y = --filled_;
-      map_.pack_row(y, tables_[0].at(y));
-      for (int k = 1; k <= levels_ && y + (int64_t{1} << k) <= height_; ++k) {
-        const V* upper = tables_[k - 1].at(y);
-        const V* lower = tables_[k - 1].at(y + (int64_t{1} << (k - 1)));
-        V* to = tables_[k].at(y);
-        for (int64_t x = 0; x < width_; ++x) to[x] = max(upper[x], lower[x]);
-      }
+      // Rows of a narrow map together, as they lie one after the other in memory: no lanes are left over in each.
+      const int64_t rows = filled_ - top < packed_rows_ ? filled_ - top : packed_rows_;
+      filled_ -= rows;
+      map_.pack(filled_ * width_, rows * width_, tables_[0].at(filled_));
+      for (int64_t y = filled_ + rows - 1; levels_ > 0 && y >= filled_; --y) fill_tables(y);
     }
   }
 
@@ -77,13 +80,25 @@ class SparseTable {
   }
 
  private:
+  static constexpr int64_t kPackedCells = 256;
+
+  // Row y of all tables but the first.
+  void fill_tables(int64_t y) {
+    for (int k = 1; k <= levels_ && y + (int64_t{1} << k) <= bottom_; ++k) {
+      const V* upper = tables_[k - 1].at(y);
+      const V* lower = tables_[k - 1].at(y + (int64_t{1} << (k - 1)));
+      V* to = tables_[k].at(y);
+      for (int64_t x = 0; x < width_; ++x) to[x] = max(upper[x], lower[x]);
+    }
+  }
+
   static KeptRows kept(const RoiJob& job, int k) {
     return kept_rows(job.dims.height, job.tables.tallest, job.tables.levels, job.tables.sweep, k);
   }
 
   const MapBlock<Key, bytes>& map_;
   const int levels_;
-  const int64_t height_, width_;
+  const int64_t bottom_, width_, packed_rows_;
   TableRows<V> tables_[kMostLevels + 1];
   int64_t filled_;  // the topmost row that the tables have
 };

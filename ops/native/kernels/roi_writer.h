@@ -42,7 +42,10 @@ class BinWriter {
     Key* out = stream_ ? reinterpret_cast<Key*>(buffer) : destination;
     const int64_t rest = bins_ % kStrip;
     int64_t end = bins_;
-    if (channels_ < kLanes) {
+    if (channels_ == kLanes && bins_ <= kBlockLanes) {
+      write_blocks(from, out);
+      end = 0;
+    } else if (channels_ < kLanes) {
       while (end > 0) end = write_part(from, out, end, kLanes, copy);
     } else if (rest <= kFewBins) {
       end -= rest;
@@ -55,6 +58,37 @@ class BinWriter {
   }
 
  private:
+  static constexpr int kBlockLanes = 16 / sizeof(Key);
+
+  // All bins, of which there are no more than a block's lanes: a block for each channel, in the channels' order, as
+  // each overwrites what the one before leaves beyond its bins.
+  ONNX_MAXPOOL_INLINE void write_blocks(const V* from, Key* out) const {
+    if (bins_ == 1) return store(out, order_.from_key(from[0]));
+    V bins[kBlockLanes], other[kBlockLanes];
+    for (int i = 0; i < kBlockLanes; ++i) bins[i] = order_.from_key(from[i]);
+    V *now = bins, *next = other;
+    transpose_in_blocks<Key, kBlockLanes>(now, next);
+    store_blocks(now, out, typename MakeSequence<kLanes / kBlockLanes>::type{});
+  }
+  template <int... numbers>
+  ONNX_MAXPOOL_INLINE void store_blocks(const V* now, Key* out, Sequence<numbers...>) const {
+    (store_block<numbers>(now, out), ...);
+  }
+  template <int number>
+  ONNX_MAXPOOL_INLINE void store_block(const V* now, Key* out) const {
+    const int64_t bins = bins_;
+#pragma GCC unroll 8
+    for (int i = 0; i < kBlockLanes; ++i) {
+      const int c = number * kBlockLanes + i;
+      const Vector<Key, 16> block = extract_block<Key, number>(now[i]);
+      if (c * bins + kBlockLanes <= kLanes * bins) {
+        store(out + c * bins, block);
+      } else {  // others write beside it
+        for (int64_t bin = 0; bin < bins; ++bin) out[c * bins + bin] = block[bin];
+      }
+    }
+  }
+
   // The last strip before `end`, of strips of so many bins, where channels may be missing, and nothing may stick out of
   // the block: others write beside it. Returns where the strip begins.
   ONNX_MAXPOOL_NOINLINE int64_t write_part(const V* from, Key* out, int64_t end, int64_t strip,

@@ -127,7 +127,7 @@ class RoiNode : public Kernel {
                         plan,
                         plan.tasks.data()};
     const RoiKernel::Mode& mode = kernel.*plan.mode;
-    run.parallel(mode.units(job), mode.scratch_bytes(job), plan.cycles,
+    run.parallel(job.unit_count, mode.scratch_bytes(job), plan.cycles,
                  [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
   }
 

@@ -1,7 +1,6 @@
 #include "plans/roi_plan.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_layout.h"
@@ -31,71 +30,107 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
 }
 
-// The levels that cost the least, of those that fit; -1 where none does.
-int best_levels(const RoiShape& shape, const RoiCost& cost, size_t groups, int64_t tallest) {
-  const auto cycles = [&](int levels) {
-    return cost.fill(levels) * static_cast<double>(groups) + cost.table_lines(levels);
-  };
-  int best = fit(shape, tallest, 0) ? 0 : -1;
-  for (int levels = 1; levels <= kMostLevels && (int64_t{1} << levels) <= tallest; ++levels) {
-    if (fit(shape, tallest, levels) && (best < 0 || cycles(levels) < cycles(best))) best = levels;
+// A way to pool: one of the kernel's modes, with so many levels of tables.
+struct Way {
+  RoiKernel::Mode RoiKernel::* mode;
+  int levels;
+  RoiDivision division;
+};
+
+// What the ways of a run have in common.
+class Planner {
+ public:
+  Planner(const RoiShape& shape, const RoiWindows& windows)
+      : shape_(shape),
+        windows_(windows),
+        groups_(group_by_image(shape, windows, rois_by_image_)),
+        cost_(shape, windows) {
+    for (const RoiWindow& rows : windows.rows) tallest_ = std::max<int64_t>(tallest_, rows.end - rows.start);
   }
-  return best;
-}
 
-// Into units of single ROIs, which need no list.
-RoiDivision separate_division(const RoiShape& shape, const RoiCost& cost) {
-  RoiDivision division{};
-  division.cycles = cost.separate() * static_cast<double>(shape.blocks);
-  division.time = division.cycles / static_cast<double>(std::min(shape.rois * shape.blocks, shape.threads));
-  return division;
-}
+  Way separate() const {
+    return {&RoiKernel::separate, 0, best({shape_.blocks, 0, cost_.separate() / rois(), shape_.rois, false})};
+  }
 
-RoiDivision shared_division(const RoiShape& shape, const RoiCost& cost, int levels) {
-  const bool sweep = sweeps(shape, levels);
-  const int64_t slots = std::max<int64_t>(kLargestBins / (shape.bins_y * shape.bins_x * shape.vector_bytes), 1);
-  return {shape.blocks, cost.fill(levels), (cost.table_lines(levels) + cost.bins()) / static_cast<double>(shape.rois),
-          sweep ? slots : shape.rois, sweep};
-}
+  bool may_share(int levels) const {
+    return (levels == 0 || (int64_t{1} << levels) <= tallest_) && fit(shape_, tallest_, levels);
+  }
+  Way shared(int levels) const {
+    const bool sweep = sweeps(shape_, levels);
+    const int64_t slots = std::max<int64_t>(kLargestBins / (shape_.bins_y * shape_.bins_x * shape_.vector_bytes), 1);
+    return {&RoiKernel::shared, levels,
+            best({shape_.blocks, cost_.fill(levels), (cost_.table_lines(levels) + cost_.bins()) / rois(),
+                  sweep ? slots : shape_.rois, sweep})};
+  }
+  // The levels that cost the least, of those that fit; -1 where none does.
+  int best_levels() const {
+    const auto cycles = [&](int levels) {
+      return cost_.fill(levels) * static_cast<double>(groups_.size()) + cost_.table_lines(levels);
+    };
+    int best = -1;
+    for (int levels = 0; levels <= kMostLevels; ++levels) {
+      if (may_share(levels) && (best < 0 || cycles(levels) < cycles(best))) best = levels;
+    }
+    return best;
+  }
 
-RoiDivision narrow_map_division(const RoiShape& shape, const RoiCost& cost) {
-  const int64_t blocks = (shape.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
-  const double channels = static_cast<double>(shape.channels) / static_cast<double>(blocks);
-  return {blocks, cost.fill_narrow_map(channels), cost.narrow_map(channels) / static_cast<double>(shape.rois),
-          shape.rois, false};
-}
+  bool may_permute() const {
+    return std::max(shape_.width, shape_.bins_x) <= shape_.narrow_map_width && shape_.height <= kTallestNarrowMap;
+  }
+  Way narrow_map() const {
+    const int64_t blocks = (shape_.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
+    const double channels = static_cast<double>(shape_.channels) / static_cast<double>(blocks);
+    return {&RoiKernel::narrow_map, 0,
+            best({blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois(), shape_.rois, false})};
+  }
+
+  RoiPlan plan(const Way& way) const {
+    RoiPlan plan{};
+    plan.mode = way.mode;
+    plan.cycles = way.division.cycles;
+    plan.time = way.division.time;
+    plan.levels = way.levels;
+    plan.sweep = way.division.sweep;
+    plan.tallest = tallest_;
+    plan.slots = 1;
+    plan.rois_by_image = rois_by_image_;
+    lay_out(shape_, windows_, groups_, way.division, plan);
+    return plan;
+  }
+
+ private:
+  double rois() const { return static_cast<double>(shape_.rois); }
+  RoiDivision best(const RoiDivision& division) const { return best_division(groups_, shape_.threads, division); }
+
+  const RoiShape& shape_;
+  const RoiWindows& windows_;
+  std::vector<int64_t> rois_by_image_;
+  const std::vector<RoiGroup> groups_;
+  const RoiCost cost_;
+  int64_t tallest_ = 0;
+};
 
 }  // namespace
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
-  RoiPlan plan{};
-  const std::vector<RoiGroup> groups = group_by_image(shape, windows, plan.rois_by_image);
-  const RoiCost cost(shape, windows);
-  for (const RoiWindow& rows : windows.rows) plan.tallest = std::max<int64_t>(plan.tallest, rows.end - rows.start);
-  const int levels = best_levels(shape, cost, groups.size(), plan.tallest);
-
-  RoiDivision chosen{};
-  chosen.time = std::numeric_limits<double>::infinity();
-  const auto consider = [&](RoiKernel::Mode RoiKernel::* mode, const RoiDivision& division) {
-    if (division.time >= chosen.time) return;
-    chosen = division;
-    plan.mode = mode;
+  const Planner planner(shape, windows);
+  Way chosen = planner.separate();
+  const auto consider = [&](const Way& way) {
+    if (way.division.time < chosen.division.time) chosen = way;
   };
-  consider(&RoiKernel::separate, separate_division(shape, cost));
-  if (levels >= 0) {
-    consider(&RoiKernel::shared, best_division(groups, shape.threads, shared_division(shape, cost, levels)));
-  }
-  if (std::max(shape.width, shape.bins_x) <= shape.narrow_map_width && shape.height <= kTallestNarrowMap) {
-    consider(&RoiKernel::narrow_map, best_division(groups, shape.threads, narrow_map_division(shape, cost)));
-  }
+  if (const int levels = planner.best_levels(); levels >= 0) consider(planner.shared(levels));
+  if (planner.may_permute()) consider(planner.narrow_map());
+  return planner.plan(chosen);
+}
 
-  plan.cycles = chosen.cycles;
-  const bool shares_tables = plan.mode == &RoiKernel::shared;
-  plan.levels = shares_tables ? levels : 0;
-  plan.sweep = shares_tables && chosen.sweep;
-  plan.slots = 1;
-  if (plan.mode != &RoiKernel::separate) lay_out(shape, windows, groups, chosen, plan);
-  return plan;
+std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows) {
+  const Planner planner(shape, windows);
+  std::vector<RoiPlan> plans = {planner.plan(planner.separate())};
+  for (int levels = 0; levels <= kMostLevels; ++levels) {
+    if (planner.may_share(levels)) plans.push_back(planner.plan(planner.shared(levels)));
+  }
+  if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map()));
+  return plans;
 }
 
 }  // namespace onnx_maxpool

@@ -18,9 +18,10 @@ struct RoiWindows {
 // The kernel's choices, and the arrays behind them.
 struct RoiPlan : RoiTables {
   RoiKernel::Mode RoiKernel::* mode;
-  double cycles;  // an estimate
+  double cycles;  // an estimate, of all threads together
+  double time;    // the same, until the last thread is done
   std::vector<int64_t> rois_by_image;
-  std::vector<RoiUnit> units;  // of the modes that share a map
+  std::vector<RoiUnit> units;
   std::vector<RoiTask> tasks;  // of a sweep
 };
 
@@ -33,6 +34,9 @@ struct RoiShape : RoiDims {
   int64_t input_bytes;       // of all images
 };
 
+// The plan that should take the least time.
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows);
+// All from which it is chosen, with every count of tables that may be of use.
+std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows);
 
 }  // namespace onnx_maxpool

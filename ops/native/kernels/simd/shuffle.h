@@ -113,4 +113,34 @@ inline Vector<Key, sizeof(V) / 2> upper_half(V v) {
   return lanes_from<Key, half>(v, typename MakeSequence<half>::type{});
 }
 
+// One vector of two, and one of as many blocks as fit it. Highway has the upper half first.
+template <class Key, class V, int... i>
+inline Vector<Key, 2 * sizeof(V)> combine(V lower, V upper, Sequence<i...>) {
+  return __builtin_shufflevector(lower, upper, i...);
+}
+template <class Key, class V>
+inline Vector<Key, 2 * sizeof(V)> combine(V lower, V upper) {
+  return combine<Key>(lower, upper, typename MakeSequence<2 * sizeof(V) / sizeof(Key)>::type{});
+}
+template <class V, class Key, class Block>
+ONNX_MAXPOOL_INLINE V combine_blocks(const Block* blocks) {
+  if constexpr (sizeof(V) == sizeof(Block)) {
+    return blocks[0];
+  } else {
+    using Half = Vector<Key, sizeof(V) / 2>;
+    constexpr int count = sizeof(V) / sizeof(Block);
+    return combine<Key>(combine_blocks<Half, Key>(blocks), combine_blocks<Half, Key>(blocks + count / 2));
+  }
+}
+
+// Block `number` of a vector.
+template <class Key, int number, class V, int... i>
+inline Vector<Key, 16> extract_block(V v, Sequence<i...>) {
+  return __builtin_shufflevector(v, v, (number * 16 / static_cast<int>(sizeof(Key)) + i)...);
+}
+template <class Key, int number, class V>
+inline Vector<Key, 16> extract_block(V v) {
+  return extract_block<Key, number>(v, typename MakeSequence<16 / sizeof(Key)>::type{});
+}
+
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

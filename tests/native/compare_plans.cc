@@ -1,0 +1,252 @@
+// Runs every plan that there is for random ROIs, and tells how often the one that the model of cost chooses
+// (plans/roi_cost.h) is the fastest, and how far off it is otherwise:
+//
+//   cmake -S . -B build/costs -G Ninja -DONNX_MAXPOOL_TESTS=ON
+//   cmake --build build/costs --target compare_plans && build/costs/tests/native/compare_plans SEED ROWS THREADS
+//
+// For each target that this processor runs, or for the one that ONNX_MAXPOOL_TARGET names. With a fourth argument it
+// prints each row and each plan's time.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/machine.h"
+#include "base/window_plan.h"
+#include "kernels/targets.h"
+#include "plans/roi_plan.h"
+
+namespace {
+
+using namespace onnx_maxpool;
+
+using Clock = std::chrono::steady_clock;
+constexpr size_t kElement = sizeof(float);
+
+// A second thread, awake all the time, as a busy session's are.
+class Helper {
+ public:
+  Helper() : thread_([this] { serve(); }) {}
+  ~Helper() {
+    asked_.store(-1);
+    thread_.join();
+  }
+  template <class Work>
+  void together(const Work& work) {
+    run_ = [](const void* w) { (*static_cast<const Work*>(w))(1); };
+    work_ = &work;
+    asked_.fetch_add(1, std::memory_order_release);
+    work(0);
+    while (answered_.load(std::memory_order_acquire) != asked_.load(std::memory_order_relaxed)) {
+    }
+  }
+
+ private:
+  void serve() {
+    for (int64_t done = 0;;) {
+      const int64_t asked = asked_.load(std::memory_order_acquire);
+      if (asked < 0) return;
+      if (asked == done) continue;
+      run_(work_);
+      answered_.store(done = asked, std::memory_order_release);
+    }
+  }
+  void (*run_)(const void*) = nullptr;
+  const void* work_ = nullptr;
+  std::atomic<int64_t> asked_{0}, answered_{0};
+  std::thread thread_;
+};
+
+struct Drawn {
+  RoiDims dims;
+  RoiWindows windows;
+  std::string text;
+};
+
+// Shapes as users have them, within what a machine does in a moment.
+Drawn draw(std::mt19937_64& random) {
+  const auto uniform = [&](double from, double to) { return std::uniform_real_distribution<double>(from, to)(random); };
+  const auto some = [&](double from, double to) {
+    return static_cast<int64_t>(std::lround(std::exp(uniform(std::log(from), std::log(to)))));
+  };
+  for (;;) {
+    Drawn drawn;
+    RoiDims& d = drawn.dims;
+    d.images = uniform(0, 1) < 0.8 ? 1 : some(2, 8);
+    d.channels = some(1, 2048);
+    d.height = some(7, 512);
+    d.width = std::clamp<int64_t>(std::lround(static_cast<double>(d.height) * std::exp(uniform(-0.5, 0.5))), 7, 512);
+    d.rois = some(1, 10000);
+    d.bins_y = some(1, 28);
+    d.bins_x = uniform(0, 1) < 0.8 ? d.bins_y : some(1, 28);
+    const bool alike = uniform(0, 1) < 0.67;
+    const int64_t tall = some(1, static_cast<double>(d.height)),
+                  wide = std::clamp<int64_t>(std::lround(static_cast<double>(tall) * std::exp(uniform(-0.7, 0.7))), 1,
+                                             d.width);
+    const double cells = static_cast<double>(d.rois * d.channels) *
+                         (static_cast<double>(d.bins_y * d.bins_x) +
+                          (alike ? static_cast<double>(tall * wide) : static_cast<double>(d.height * d.width) / 8));
+    if (static_cast<double>(d.images * d.channels * d.height * d.width) * kElement > 150e6) continue;
+    if (static_cast<double>(d.rois * d.channels * d.bins_y * d.bins_x) * kElement > 100e6 || cells > 1e9) continue;
+    for (int64_t roi = 0; roi < d.rois; ++roi) {
+      int64_t height = tall, width = wide;
+      if (!alike) {
+        const double side = std::exp(uniform(0, std::log(static_cast<double>(std::min(d.height, d.width)))));
+        const double stretch = std::exp(uniform(-0.5, 0.5));
+        height = std::clamp<int64_t>(std::lround(side * stretch), 1, d.height);
+        width = std::clamp<int64_t>(std::lround(side / stretch), 1, d.width);
+      }
+      const auto top = static_cast<int64_t>(uniform(0, static_cast<double>(d.height - height) + 0.999));
+      const auto left = static_cast<int64_t>(uniform(0, static_cast<double>(d.width - width) + 0.999));
+      drawn.windows.image.push_back(roi * d.images / d.rois);
+      drawn.windows.rows.resize(drawn.windows.rows.size() + static_cast<size_t>(d.bins_y));
+      drawn.windows.columns.resize(drawn.windows.columns.size() + static_cast<size_t>(d.bins_x));
+      roi_windows(top, top + height - 1, d.bins_y, d.height, EdgeArithmetic::exact,
+                  &drawn.windows.rows[static_cast<size_t>(roi * d.bins_y)]);
+      roi_windows(left, left + width - 1, d.bins_x, d.width, EdgeArithmetic::exact,
+                  &drawn.windows.columns[static_cast<size_t>(roi * d.bins_x)]);
+    }
+    const auto times = [](int64_t a, int64_t b) { return std::to_string(a) + "x" + std::to_string(b); };
+    drawn.text = std::to_string(d.images) + "x" + times(d.channels, d.height) + "x" + std::to_string(d.width) + ", " +
+                 std::to_string(d.rois) + " ROIs of " + (alike ? times(tall, wide) : "any size") + " to " +
+                 times(d.bins_y, d.bins_x);
+    return drawn;
+  }
+}
+
+std::string name_of(const RoiPlan& plan) {
+  if (plan.mode == &RoiKernel::separate) return "separate";
+  if (plan.mode == &RoiKernel::narrow_map) return "narrow map";
+  return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "");
+}
+
+// Memory that is there before anything is timed.
+struct Tensor {
+  explicit Tensor(size_t bytes)
+      : size(bytes), data(static_cast<char*>(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096))) {
+    std::memset(data, 1, size);
+  }
+  ~Tensor() { std::free(data); }
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
+  const size_t size;
+  char* const data;
+};
+
+struct Timed {
+  RoiPlan plan;
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+double seconds(const RoiKernel& kernel, const RoiPlan& plan, RoiJob job, Helper* helper) {
+  const RoiKernel::Mode& mode = kernel.*plan.mode;
+  job.rois_by_image = plan.rois_by_image.data();
+  job.units = plan.units.data();
+  job.unit_count = static_cast<int64_t>(plan.units.size());
+  job.tables = plan;
+  job.tasks = plan.tasks.data();
+  const size_t stride = (mode.scratch_bytes(job) + 63) / 64 * 64;
+  static std::vector<char> memory;
+  memory.resize(2 * stride + 64);
+  char* const scratch = memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) % 64);
+  std::atomic<int64_t> next{0};
+  const auto work = [&](int64_t thread) {
+    for (int64_t unit; (unit = next.fetch_add(1, std::memory_order_relaxed)) < job.unit_count;) {
+      mode.run(job, unit, scratch + static_cast<size_t>(thread) * stride);
+    }
+  };
+  const auto begin = Clock::now();
+  if (helper) {
+    helper->together(work);
+  } else {
+    work(0);
+  }
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool prints) {
+  std::mt19937_64 random(seed);
+  Helper helper_thread;
+  Helper* const helper = threads > 1 ? &helper_thread : nullptr;
+  std::vector<double> off;
+  int fastest = 0;
+  for (int row = 0; row < rows; ++row) {
+    const Drawn drawn = draw(random);
+    const RoiDims& dims = drawn.dims;
+    const RoiKernel& kernel = kernels.roi(kElement, dims.channels);
+    const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(kElement);
+    const Tensor x(static_cast<size_t>(dims.images * dims.channels * dims.height * dims.width) * kElement);
+    const Tensor y(static_cast<size_t>(dims.rois * dims.channels * dims.bins_y * dims.bins_x) * kElement);
+    const RoiShape shape = {dims,    (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
+                            threads, static_cast<int64_t>(x.size)};
+    RoiJob job{};
+    job.x = x.data;
+    job.y = y.data;
+    job.dims = dims;
+    job.order = order_of(ElementType::float_);
+    job.stream = y.size > machine().streaming_threshold;
+    job.image = drawn.windows.image.data();
+    job.rows = drawn.windows.rows.data();
+    job.columns = drawn.windows.columns.data();
+    std::vector<Timed> plans;
+    for (RoiPlan& plan : possible_plans(shape, drawn.windows)) plans.push_back({std::move(plan)});
+    const RoiPlan chosen = plan_rois(shape, drawn.windows);
+    double best = std::numeric_limits<double>::infinity(), ours = best;
+    const auto begin = Clock::now();
+    for (int turn = 0; turn < 4 || (turn < 30 && Clock::now() - begin < std::chrono::milliseconds(60)); ++turn) {
+      for (Timed& timed : plans) {
+        if (timed.seconds > 4 * best && turn > 1) continue;
+        timed.seconds = std::min(timed.seconds, seconds(kernel, timed.plan, job, helper));
+        best = std::min(best, timed.seconds);
+      }
+    }
+    for (const Timed& timed : plans) {
+      if (name_of(timed.plan) == name_of(chosen)) ours = timed.seconds;
+    }
+    off.push_back(ours / best);
+    fastest += ours <= best;
+    if (!prints) continue;
+    std::printf("%3d %s\n", row, drawn.text.c_str());
+    for (const Timed& timed : plans) {
+      const bool is_chosen = name_of(timed.plan) == name_of(chosen);
+      std::printf("      %-26s %10.1f us, estimated %10.1f Mcycles %s%s\n", name_of(timed.plan).c_str(),
+                  timed.seconds * 1e6, timed.plan.time / 1e6, timed.seconds <= best ? " fastest" : "",
+                  !is_chosen           ? ""
+                  : ours <= 1.1 * best ? " chosen"
+                                       : " chosen, off");
+    }
+    std::fflush(stdout);
+  }
+  std::sort(off.begin(), off.end());
+  const auto share = [&](double most) {
+    return 100.0 * static_cast<double>(std::upper_bound(off.begin(), off.end(), most) - off.begin()) /
+           static_cast<double>(off.size());
+  };
+  std::printf(
+      "%-9s %d threads: chosen is fastest on %.0f %%, within 10 %% on %.0f %%, within 30 %% on %.0f %% of %zu rows; "
+      "median %.2f, 95th percentile %.2f, worst %.2f\n",
+      kernels.target, threads, 100.0 * fastest / static_cast<double>(off.size()), share(1.1), share(1.3), off.size(),
+      off[off.size() / 2], off[off.size() * 95 / 100], off.back());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto argument = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
+  const char* wanted = std::getenv("ONNX_MAXPOOL_TARGET");
+  for (const Target& target : targets()) {
+    if (!target.runs_here || (wanted && std::string(wanted) != target.kernels.target)) continue;
+    compare(target.kernels, static_cast<uint64_t>(argument(1, 1)), std::max(argument(2, 100), 1), argument(3, 1),
+            argc > 4);
+  }
+  return 0;
+}
