@@ -64,6 +64,15 @@ def test_random_cases_of_other_types(run: Run, name: str) -> None:
         assert_equal(run(without_control_flow(case), case.inputs), case.expected())
 
 
+@everywhere
+@pytest.mark.parametrize("index_type", ["uint32", "uint64"])
+def test_windows_of_one_cell(run: Run, index_type: str) -> None:
+    """No index depends on a value then."""
+    x = np.random.default_rng(3).standard_normal((2, 3, 4, 5)).astype(np.float32)
+    case = StaticCase("MaxPooling1", "", {"X": x}, {}, {"window_size": [1, 1], "strides": [2, 3]}, index_type)
+    assert_equal(run(without_control_flow(case), case.inputs), case.expected())
+
+
 @pytest.mark.parametrize("opset", range(13, 24))
 def test_every_opset(opset: int) -> None:
     proto = sized(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from onnx_maxpool.adapters.portable.static.blocks import flat
 from onnx_maxpool.adapters.portable.static.edges import roi_bins
 from onnx_maxpool.adapters.portable.static.maxima import AxisPlan, plan_windows, row_major, window_max
 from onnx_maxpool.adapters.portable.static.roi import roi_max
@@ -29,7 +29,11 @@ COMPUTED = {
     np.dtype(np.uint16): np.dtype(np.int32),
 }
 """The types that maxima are taken in, where runtimes have no Max in the tensor's own: nothing is lost."""
-COMPUTED_INDEX = {np.dtype(np.uint64): INT64}
+COMPUTED_INDEX = {INT64: np.dtype(np.int32), np.dtype(np.uint64): np.dtype(np.int32)}
+"""The types of indices while they are in one channel: with 64 bits, IREE has no code to gather some, and ONNX Runtime
+none to select unsigned ones."""
+LOOKED_UP = frozenset(map(np.dtype, (np.int16, np.uint16, np.uint64)))
+"""IREE has no Cast to these."""
 
 
 @dataclass(frozen=True)
@@ -146,22 +150,35 @@ def pooled(
         return [np.zeros(dims, dtype) for dtype in (x.dtype, index_type) if dtype is not None]
     computed = _computed(graph, x)
     if index_type is None:
-        return [graph.cast(window_max(graph, computed, plans).values, x.dtype)]
+        return [_typed(graph, window_max(graph, computed, plans).values, x.dtype)]
     label_type = COMPUTED_INDEX.get(index_type, index_type)
+    if numbers.size > np.iinfo(label_type).max + 1:
+        label_type = INT64
     maxima = window_max(graph, computed, plans, numbers.astype(label_type))
-    assert maxima.labels is not None
     labels = maxima.labels
-    channels = x.shape[0] * x.shape[1]
-    if per_tensor and channels > 1:
-        first = row_major((*x.shape[:2], *(1 for _ in sizes))) * math.prod(call.spatial)
-        labels = graph.elementwise("Add", labels, first.astype(label_type))
+    assert labels is not None
     if isinstance(labels, np.ndarray):
         # Windows of one cell each: what does not depend on values some runtimes do not give as an output.
         never = graph.elementwise("Less", maxima.values, maxima.values)
-        labels = np.broadcast_to(labels, dims)
         labels = graph.elementwise("Where", never, labels, labels)
-    return [graph.cast(maxima.values, x.dtype), graph.cast(labels, index_type)]
+    labels = _typed(graph, labels, index_type, numbers.size)
+    channels = x.shape[0] * x.shape[1]
+    if per_tensor and channels > 1:
+        first = row_major((*x.shape[:2], *(1 for _ in sizes))) * numbers.size
+        labels = graph.elementwise("Add", labels, first.astype(index_type))
+    return [_typed(graph, maxima.values, x.dtype), labels]
 
 
 def _computed(graph: Graph, x: Value) -> Tensor:
     return graph.cast(x, COMPUTED.get(x.dtype, x.dtype))
+
+
+def _typed(graph: Graph, x: Tensor, dtype: np.dtype[Any], count: int = 2**16) -> Tensor:
+    """`x` in another type. Into some a compiler has no Cast: their numbers are looked up in a row of `count`."""
+    if dtype not in LOOKED_UP or x.dtype == dtype or isinstance(x, np.ndarray):
+        return graph.cast(x, dtype)
+    first = np.iinfo(dtype).min
+    if first:
+        x = graph.elementwise("Sub", x, np.array([first], x.dtype))
+    numbers = np.arange(first, first + count).astype(dtype)
+    return graph.reshape(graph.gather(numbers, flat(graph, x)), x.shape)
