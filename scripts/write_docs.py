@@ -6,22 +6,27 @@ nothing is written, and the exit code is 1 where a file is not what it would be.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
-import typer
-from typer.cli import get_docs_for_click
+from onnx import defs, helper
+from speed_chart import speed_chart
+from typer.models import ArgumentInfo, OptionInfo
 
 from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, ROI_CASES, SLIDING_CASES, Row
 from onnx_maxpool.cli.commands import app
 from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.operators.registry import OPERATORS, newest_versions
+from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, newest_versions, versions_of
 from onnx_maxpool.operators.rules import LETTERS, RULES, Rule
+from onnx_maxpool.operators.schemas import register_schemas
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -49,18 +54,27 @@ def backends() -> str:
     return table(["backend", "what"], [[f"`{name}`", row.about] for name, row in BACKENDS.items()])
 
 
-def speed() -> str:
-    """From the last whole run of the benchmark, in float on two threads."""
+def ratios() -> list[tuple[str, dict[str, float]]]:
+    """From the last whole run of the benchmark, in float on two threads: each case with the others' times / ours."""
     lines = (ROOT / "docs" / "benchmark" / "results.jsonl").read_text().splitlines()
     found = [record for record in map(json.loads, lines) if record["record"] == "row"]
-    ratios = {row["name"]: row["times_faster_than"] for row in found if row["threads"] == 2}
+    faster = {row["name"]: row["times_faster_than"] for row in found if row["threads"] == 2}
+    return [
+        (
+            f"{case.operator} {case}",
+            {peer: ratio for peer, ratio in faster[Row(case).name].items() if ratio is not None},
+        )
+        for case in SPEED_CASES
+    ]
+
+
+def speed() -> str:
     rows = []
-    for case in SPEED_CASES:
-        others = {peer: ratio for peer, ratio in ratios[Row(case).name].items() if ratio is not None}
-        stock = others.pop("ONNX Runtime", None)
+    for case, found in ratios():
+        others = {peer: ratio for peer, ratio in found.items() if peer != "ONNX Runtime"}
         fastest = min(others, key=others.__getitem__)
-        rows.append([f"{case.operator} {case}", short(stock), short(others[fastest]), fastest])
-    return table(["what", "ONNX Runtime", "fastest other", "who"], rows)
+        rows.append([case, short(found.get("ONNX Runtime")), short(others[fastest]), fastest])
+    return table(["what", "ONNX Runtime", "fastest other", "which"], rows)
 
 
 def short(ratio: float | None) -> str:
@@ -163,7 +177,8 @@ def of_rule(number: str, rule: Rule) -> list[str]:
 
 def literal(text: str) -> str:
     """Text in which no character has a meaning of Markdown's."""
-    return re.sub(r"([*_<\[\]])", r"\\\1", text)
+    parts = text.split("`")  # every second one is code, in which nothing has
+    return "`".join(part if i % 2 else re.sub(r"([*_<\[\]])", r"\\\1", part) for i, part in enumerate(parts))
 
 
 def questions(cases: Sequence[Case]) -> str:
@@ -176,18 +191,115 @@ def questions(cases: Sequence[Case]) -> str:
 
 
 def commands() -> str:
-    """What `--help` says of every command."""
-    group = typer.main.get_command(app)
-    text = get_docs_for_click(obj=group, ctx=typer.Context(group, info_name="onnx-maxpool"), name="onnx-maxpool")
-    _, _, text = text.partition("\n## ")  # the list of commands cuts their texts short
-    # Usage is not a command that one can type, and "{MODEL}" is how click marks what is required.
-    text = text.replace("```console\n$ ", "```text\n").replace("{", "").replace("}", "")
-    return f"## {text.strip()}"
+    """What `--help` says about each command, read from the functions' signatures: typer's own text varies."""
+    parts = []
+    for info in app.registered_commands:
+        hints = get_type_hints(info.callback, include_extras=True)
+        parameters = inspect.signature(info.callback).parameters.values()
+        declared = [(each, get_args(hints[each.name])) for each in parameters]
+        found = [(each, unwrapped(values[0]), values[-1]) for each, values in declared]
+        arguments = [argument_name(each, info) for each, _, info in found if isinstance(info, ArgumentInfo)]
+        rows = [[f"`{argument_name(each, info)}`", info.help] for each, _, info in found if not is_option(info)]
+        rows += [[f"`{option_name(*each)}`", option_help(*each)] for each in found if is_option(each[-1])]
+        usage = " ".join(["onnx-maxpool", info.name or info.callback.__name__, *arguments, "[OPTIONS]"])
+        parts += [f"## {usage.split()[1]}", literal(inspect.getdoc(info.callback) or ""), f"```text\n{usage}\n```"]
+        parts += [table(["argument or option", "what it does"], rows)] if rows else []
+    return "\n\n".join(parts)
+
+
+def is_option(info: object) -> bool:
+    return isinstance(info, OptionInfo) and not info.hidden
+
+
+def unwrapped(kind: Any) -> Any:
+    """The type of one value: for `list[str] | None` it is str."""
+    while get_origin(kind) in (Union, UnionType, list):
+        kind = next(each for each in get_args(kind) if each is not NoneType)
+    return kind
+
+
+def argument_name(parameter: inspect.Parameter, info: ArgumentInfo) -> str:
+    name = info.metavar or parameter.name.upper()
+    return name if parameter.default is inspect.Parameter.empty else f"[{name}]"
+
+
+def option_name(parameter: inspect.Parameter, kind: Any, info: OptionInfo) -> str:
+    # Within `Annotated`, typer has the first name where a default would else be.
+    given = [each for each in (info.default, *(info.param_decls or ())) if isinstance(each, str)]
+    names = given or [f"--{parameter.name.replace('_', '-')}"]
+    value = "|".join(map(str, get_args(kind))) or kind.__name__.upper()
+    if kind is bool:
+        return names[0].replace("/", "`, `")
+    return f"{'`, `'.join(names)} {info.metavar or value}"
+
+
+def option_help(parameter: inspect.Parameter, kind: Any, info: OptionInfo) -> str:
+    default = parameter.default
+    if kind is bool and default is True:
+        default = option_name(parameter, kind, info).partition("`")[0]
+    if default is None or default is False or default == "":
+        return literal(info.help or "")
+    return f"{literal(info.help or '')} Default: `{default}`."
+
+
+def operator_pages() -> str:
+    """Each operator's schema, newest version, and which types its versions have."""
+    register_schemas()
+    parts = []
+    for newest in newest_versions():
+        schema = defs.get_schema(newest.name, newest.since_version, newest.domain)
+        parts += [f"## {newest.name}", f"Domain `{newest.domain or 'ai.onnx'}`. {WHERE_FROM[newest.name]}"]
+        values = [
+            (kind, value) for kind, found in (("input", schema.inputs), ("output", schema.outputs)) for value in found
+        ]
+        rows = [
+            [f"`{value.name}`", kind + ", optional" * (value.option.name == "Optional"), sentence(value.description)]
+            for kind, value in values
+        ]
+        rows += [
+            [f"`{each.name}`", f"attribute, {each.type.name}{default(each)}", sentence(each.description)]
+            for each in sorted(schema.attributes.values(), key=lambda each: (not each.required, each.name))
+        ]
+        parts.append(table(["name", "what", "meaning"], rows))
+        lines = [
+            f"- Version {row.since_version}: {version_types(row)}." for row in versions_of(newest.domain, newest.name)
+        ]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+WHERE_FROM = {
+    row.name: "Its text is ONNX's." if not row.domain else "This package registers a schema for it."
+    for row in newest_versions()
+}
+
+
+def sentence(text: str) -> str:
+    return literal(" ".join(text.split()))
+
+
+def default(attribute: Any) -> str:
+    if attribute.required:
+        return ", required"
+    value = helper.get_attribute_value(attribute.default_value) if attribute.default_value.name else None
+    value = value.decode() if isinstance(value, bytes) else value
+    return "" if value is None else f", default `{value}`"
+
+
+def version_types(row: OperatorVersion) -> str:
+    listed = ", ".join(row.types["T"])
+    return f"{listed}; indices {' or '.join(row.index_types)}" if row.index_types else listed
+
+
+def chart() -> str:
+    return speed_chart(ratios())
 
 
 TABLES = {
     "docs/reference/command-line.md": {"commands": commands},
-    "README.md": {"operators": operators, "speed": speed, "backends": backends},
+    "README.md": {"operators": operators, "speed": speed},
+    "docs/reference/backends.md": {"backends": backends},
+    "docs/reference/operators.md": {"operators": operator_pages},
     "docs/rules.md": {"rules": rules},
     "docs/errors.md": {
         "interfaces": interfaces,
@@ -210,13 +322,18 @@ def written(text: str, name: str, content: str) -> str:
     return new
 
 
+WHOLE_FILES = {"docs/pictures/speed.svg": chart}
+
+
 def main() -> int:
     stale = 0
-    for file, tables in TABLES.items():
+    for file in (*TABLES, *WHOLE_FILES):
         path = ROOT / file
-        before = after = path.read_text()
-        for name, table in tables.items():
+        before = after = path.read_text() if path.exists() else ""
+        for name, table in TABLES.get(file, {}).items():
             after = written(after, name, table())
+        if file in WHOLE_FILES:
+            after = WHOLE_FILES[file]()
         if before == after:
             continue
         if "--check" in sys.argv[1:]:

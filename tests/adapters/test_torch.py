@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -178,15 +175,3 @@ def test_poolings_with_a_window_are_torchs_own(
     x.view(-1)[::5] = 1.5  # equals
     proto = export(target, module, (x,))
     assert_equals_torch(module, proto, "portable", x)
-
-
-def test_the_readmes_snippets_for_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    readme = Path(__file__).parent.parent.parent / "README.md"
-    snippets = re.findall(r"```py\n(.*?)```", readme.read_text(), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    for snippet in snippets:
-        exec(compile(snippet, "README.md", "exec"), names)
-    made = ort.InferenceSession("pool.onnx", providers=["CPUExecutionProvider"])
-    assert [output.shape for output in made.get_outputs()] == [[1, 3, 7, 5]] * 2
-    assert torch.equal(names["values"], names["model"](names["example"])[0])

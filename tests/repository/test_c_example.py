@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -48,21 +46,6 @@ def test_it_prints_what_the_case_expects(program: Path, case: Path) -> None:
     shape, *rows = done.stdout.splitlines()
     assert shape == " x ".join(map(str, expected.shape))
     np.testing.assert_array_equal([[float(cell) for cell in row.split()] for row in rows], expected.reshape(-1, 2))
-
-
-def test_the_readmes_commands(tmp_path: Path) -> None:
-    _, section = (ROOT / "README.md").read_text().split("### From C\n")
-    block = section.split("```console\n")[1].split("```")[0].splitlines()
-    commands = [line.removeprefix("$ ") for line in block if line.startswith("$ ")]
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    script = "\n".join(["set -e", *commands])
-    environment = {**os.environ, "PATH": path}
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [line for line in block if not line.startswith("$ ")]
 
 
 def test_a_model_with_open_dimensions(program: Path) -> None:

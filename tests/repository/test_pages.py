@@ -1,0 +1,117 @@
+"""Every snippet of the README and of the documentation runs as it stands, and the pages' tables are up to date."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.child import environment, run_python
+from support.snippets import SHOWN, Snippet, commands, pattern, shims, snippets
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = {
+    str(path.relative_to(ROOT)): snippets(path.read_text())
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+}
+WITH_SNIPPETS = {name: found for name, found in PAGES.items() if any(snippet.is_run for snippet in found)}
+KEYS = {"not run", "needs", "file", "exit code"}
+SET_UP = 2
+"""The `sh` snippets of the README, which .ci/run runs in a fresh environment."""
+
+
+def test_there_are_pages() -> None:
+    assert len(WITH_SNIPPETS) >= 15
+    assert {"README.md", "docs/tutorials/run-your-model.md"} <= WITH_SNIPPETS.keys()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_snippet_is_known(name: str) -> None:
+    """A snippet runs, or its language or its comment says why it does not."""
+    found = PAGES[name]
+    assert [each.line for each in found if not (each.remarks.keys() <= KEYS)] == []
+    shown = [each for each in found if not each.is_run and "not run" not in each.remarks]
+    shell = [each for each in shown if each.language == "sh"]
+    assert len(shell) == (SET_UP if name == "README.md" else 0)
+    assert [(each.line, each.language) for each in shown if each.language not in {*SHOWN, "sh"}] == []
+    fences = re.findall(r"^```", (ROOT / name).read_text(), re.MULTILINE)
+    assert len(fences) == 2 * len(found)
+
+
+@pytest.mark.parametrize("name", WITH_SNIPPETS)
+def test_a_page(name: str, tmp_path: Path) -> None:
+    """From top to bottom, in one folder that has the repository's examples beside it."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for snippet in WITH_SNIPPETS[name]:
+        if missing := snippet.missing():
+            assert not os.environ.get("ONNX_MAXPOOL_ALL_PEERS"), f"{name}:{snippet.line} needs {missing}"
+            continue
+        if snippet.is_run:
+            where = f"{name}, line {snippet.line}"
+            {"python": run_snippet, "console": run_commands}[snippet.language](snippet, tmp_path, where)
+
+
+def run_snippet(snippet: Snippet, folder: Path, where: str) -> None:
+    """A file that the reader saves, or a program whose `print` says in a comment what it prints."""
+    if file := snippet.remarks.get("file"):
+        (folder / file).write_text(snippet.text)
+        return
+    (folder / "snippet.py").write_text(snippet.text)
+    done = run_python("snippet.py", folder=folder, variables={"RAY_ADDRESS": "local"}, seconds=240)
+    assert done.returncode == 0, f"{where}: {done.stderr}"
+    promised = [line.rpartition("  # ")[2] for line in snippet.text.splitlines() if re.match(r"\s*print\(", line)]
+    assert re.fullmatch(pattern("\n".join(promised)), done.stdout.strip(), re.DOTALL), f"{where}: {done.stdout}"
+
+
+def run_commands(snippet: Snippet, folder: Path, where: str) -> None:
+    """Commands in one shell; what the page shows below a command is what it prints."""
+    typed = list(commands(snippet.text))
+    script = "".join(f"{command.typed}\nprintf '\\036%d\\036' $?\n" for command in typed)
+    inherited = environment()
+    path = os.pathsep.join([str(shims(folder / ".bin", inherited.pop("PYTHONPATH"))), inherited["PATH"]])
+    done = subprocess.run(
+        ["sh", "-c", script],
+        cwd=folder,
+        env={**inherited, "PATH": path, "COLUMNS": "120", "RAY_ADDRESS": "local"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    outputs = done.stdout.split("\036")[:-1]
+    assert len(outputs) == 2 * len(typed), f"{where}: {done.stdout}"
+    expected_codes = [0] * (len(typed) - 1) + [int(snippet.remarks.get("exit code", 0))]
+    for command, output, code, expected in zip(typed, outputs[::2], outputs[1::2], expected_codes, strict=True):
+        assert int(code) == expected, f"{where}: {command.typed}\n{output}"
+        if command.printed is not None:
+            printed = "\n".join(line.rstrip() for line in output.strip().splitlines())
+            assert re.fullmatch(pattern(command.printed), printed, re.DOTALL), f"{where}: {command.typed}\n{output}"
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", "raise ValueError\n"),
+        ("python", "print(1)  # 2\n"),
+        ("python", "print(1)  # 1\nprint(2)\n"),
+        ("console", "$ false\n"),
+        ("console", "$ echo one\ntwo\n"),
+        ("console", "$ false\n$ true\n"),
+    ],
+)
+def test_the_runner_sees(language: str, text: str, tmp_path: Path) -> None:
+    """What a page must not do."""
+    run = {"python": run_snippet, "console": run_commands}[language]
+    with pytest.raises(AssertionError, match="here"):
+        run(Snippet(1, language, text, ""), tmp_path, "here")
+
+
+def test_tables_are_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "write_docs.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
