@@ -25,7 +25,11 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 source_suffix = {".md": "markdown"}
 
+smartquotes = False  # `--option` in a sentence is two hyphens
+
 html_theme = "furo"
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
 html_title = f"{project} {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
