@@ -30,6 +30,11 @@ smartquotes = False  # `--option` in a sentence is two hyphens
 html_theme = "furo"
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
+html_theme_options = {
+    "source_repository": "https://github.com/onnx-maxpool/onnx-maxpool",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
 html_title = f"{project} {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
