@@ -66,7 +66,10 @@ def test_the_model_is_one_of_ai_onnx(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in ANSWERABLE if case.required], ids=lambda case: case.name)
 def test_onnxruntimes_max_pool_gives_the_rules_answer(case: Case) -> None:
-    """It wants a channel."""
+    """It wants a channel. Its kernel without an index starts at the lowest finite number."""
+    if case.name == "max_pooling1_5_values_alone_minus_infinity":
+        assert same(in_onnxruntime(case), case.other_answers["maximum starts at the lowest finite number"])
+        return
     if not case.inputs["X"].shape[1]:
         with pytest.raises(Exception, match="Invalid input shape"):
             in_onnxruntime(case)
@@ -132,6 +135,37 @@ def test_a_backend_without_directml_is_asked_in_ai_onnxs_words_and_the_report_sa
     assert found.results[2].detail == "does not support MaxPooling1-5, and MaxPool-12 does not have the type int16"
     forms = [result["form"] for result in json_report([found])["backends"][0]["results"]]
     assert forms == ["MaxPool-12", "MaxPool-12", "MaxPooling1-5", "MaxPool-12"]
+
+
+class ValuesOnly(Elsewhere):
+    """One that lacks the second output."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Any:
+        if len(model.graph.output) > 1:
+            raise UnsupportedError("no Indices")
+        return super().prepare(model)
+
+
+def test_a_backend_without_indices_is_asked_what_is_not_about_them() -> None:
+    topics = ("random_01", "window_0", "index_of_whole_input", "zeros", "values_alone", "rank_5")
+    results = run(ValuesOnly, [named(f"max_pooling1_5_{topic}") for topic in topics]).results
+    assert [(result.case.form, result.outcome.value) for result in results] == [
+        ("MaxPool-12 without Indices", "pass"),
+        ("MaxPool-12 without Indices", "pass"),
+        ("MaxPool-12", "unsupported"),
+        ("MaxPool-12", "unsupported"),
+        ("MaxPool-12", "pass"),
+        ("MaxPool-12 without Indices", "pass"),
+    ]
+    assert results[2].detail.startswith("MaxPool-12: UnsupportedError: no Indices, and P5 is about the index; ")
+    assert "its answers differ in the index only" in results[3].detail
+    for form in FORMS.values():
+        try:
+            plain = form.restate(form) if form.restate else form
+        except CannotAskError:
+            continue
+        assert plain.refuses or same(form.expected[:1], plain.expected)
 
 
 def test_a_wrong_index_is_named_in_ai_onnxs_words_too() -> None:

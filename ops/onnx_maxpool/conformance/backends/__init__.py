@@ -35,6 +35,22 @@ BACKENDS = {
     "tvm": BackendRow("tvm:Tvm", "apache-tvm", "TVM's Relax importer, compiled for the CPU"),
     "mnn": BackendRow("mnn:Mnn", "MNN", "MNN's converter and CPU kernels"),
     "torch": BackendRow("torch:Torch", "torch", "torch's pooling functions"),
+    "torchvision": BackendRow("torchvision:TorchVision", "torchvision", "torchvision's ROI pooling"),
+    "onnx-reference": BackendRow(
+        "onnx_reference:OnnxReference", "onnx", "onnx.reference as it is installed, without our operators"
+    ),
+    "onnxruntime-openvino": BackendRow(
+        "onnxruntime_openvino:OnnxRuntimeOpenVino", "onnxruntime-openvino", "ONNX Runtime's OpenVINO provider"
+    ),
+    "qnn": BackendRow("qnn:Qnn", "onnxruntime-qnn", "ONNX Runtime's QNN provider, on its simulator"),
+    "opencv": BackendRow("opencv:OpenCv", "opencv-python-headless", "OpenCV's dnn module"),
+    "tract": BackendRow("tract:Tract", "tract", "tract"),
+    "iree": BackendRow("iree:Iree", "iree-base-compiler iree-base-runtime", "IREE, compiled for the CPU"),
+    "emx": BackendRow("emx:Emx", "emx-onnx-cgen", "emx-onnx-cgen's C code, compiled by cc"),
+    "onnx2torch": BackendRow("onnx2torch:Onnx2Torch", "onnx2torch", "onnx2torch's modules"),
+    "onnx2pytorch": BackendRow("onnx2pytorch:Onnx2Pytorch", "onnx2pytorch", "onnx2pytorch's modules"),
+    "jaxonnxruntime": BackendRow("jaxonnxruntime:JaxOnnxRuntime", "jaxonnxruntime", "ONNX models as JAX functions"),
+    "tinygrad": BackendRow("tinygrad:Tinygrad", "tinygrad", "tinygrad's ONNX runner"),
 }
 """By the name that `--backend` takes."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import onnx
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
@@ -15,8 +17,12 @@ LACKING = (
     "No Op registered for",
     "Could not find an implementation for",
     "Failed to find kernel for",
+    "fallback to CPU EP has been explicitly disabled",
 )
-"""How ONNX Runtime says that it has no such operator, or none of the version and type."""
+"""How ONNX Runtime says that it has no such operator, or none of the version and type, or none in the provider."""
+
+ONLY_THIS_PROVIDER = ("session.disable_cpu_ep_fallback", "1")
+"""The setting with which no node is left to the CPU provider."""
 
 
 def in_session(session: ort.InferenceSession) -> Run:
@@ -31,15 +37,29 @@ class OnnxRuntime(Adapter):
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
         """A session."""
-        options = ort.SessionOptions()
-        options.log_severity_level = 4
+        return in_session(cls.session(model))
+
+    @classmethod
+    def session(cls, model: onnx.ModelProto) -> ort.InferenceSession:
+        """A session. Raises UnsupportedError where ONNX Runtime says that it lacks the node."""
         try:
-            session = ort.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+            return ort.InferenceSession(model.SerializeToString(), cls.options(), cls.providers())
         except (ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.NotImplemented) as error:
             if any(words in str(error) for words in LACKING):
                 raise UnsupportedError(str(error)) from error
             raise
-        return in_session(session)
+
+    @classmethod
+    def options(cls) -> ort.SessionOptions:
+        """Options of a session."""
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        return options
+
+    @classmethod
+    def providers(cls) -> list[Any]:
+        """The session's providers."""
+        return ["CPUExecutionProvider"]
 
     @classmethod
     def describe(cls) -> dict[str, str]:

@@ -70,7 +70,7 @@ def outputs(node: OneNode, x: Array, y: Any, index: Any) -> list[Array]:
     if version.index_scope == "tensor":
         channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * (x.ndim - 2))
         numbers = numbers + channels * int(np.prod(x.shape[2:]))
-    return [array(y, x.dtype), numbers.astype(index_type(version, node.attributes))][: node.outputs]
+    return [array(y), numbers.astype(index_type(version, node.attributes))][: node.outputs]
 
 
 def tensor(x: Array) -> Any:
@@ -80,8 +80,8 @@ def tensor(x: Array) -> Any:
     return torch.from_numpy(np.ascontiguousarray(x))
 
 
-def array(y: Any, dtype: np.dtype[Any]) -> Array:
+def array(y: Any) -> Array:
     """A tensor in NumPy; bfloat16 is ml_dtypes'."""
-    if dtype == ml_dtypes.bfloat16:
+    if y.dtype == torch.bfloat16:
         return np.asarray(y.view(torch.int16).numpy().view(ml_dtypes.bfloat16))
     return np.asarray(y.numpy())

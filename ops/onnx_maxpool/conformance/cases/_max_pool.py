@@ -4,13 +4,15 @@ Both texts define the same windows, the same maximum, padding that takes no part
 whole input in row-major order (`storage_order` 0). They differ in the names of the attributes, in the index's type,
 which is int64 in ai.onnx, in the element types, and in equal values: only DirectML's text says whose index it is.
 MaxPool's `ceil_mode`, `dilations` and `auto_pad` have no counterpart, and keep their defaults.
+
+Some backends have MaxPool without its second output. These are asked what is not about the index without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,16 +33,21 @@ SCHEMA = defs.get_schema(OPERATOR, OPSET)
 TITLE = f"{OPERATOR}-{SCHEMA.since_version}"
 OPEN = "tie"
 """The question that DirectML's text settles and ai.onnx's leaves open."""
+OF_INDEX = ("G5", "P5")
+"""The rules of the index."""
 
 
 @dataclass(frozen=True, eq=False)
 class AsMaxPool(Case):
     """A case of MaxPooling1, asked as MaxPool. Name, question, rules and answers are the same."""
 
+    left_out: bool = False
+    """Whether the case has an index that is not asked for."""
+
     @property
     def form(self) -> str:
         """MaxPool with its version."""
-        return TITLE
+        return f"{TITLE} without Indices" if self.left_out else TITLE
 
     def _model(self, outputs: Mapping[str, Declared]) -> onnx.ModelProto:
         given = dict(self.attributes)
@@ -71,7 +78,8 @@ def with_index(outputs: Outputs) -> Outputs:
     return (*outputs[:1], *(index.astype(np.int64) for index in outputs[1:]))
 
 
-def as_max_pool(case: Case) -> Case:
+@lru_cache(maxsize=256)  # so that cases that share a control go on to do so
+def as_max_pool(case: Case) -> AsMaxPool:
     """A case of MaxPooling1 as MaxPool. Raises CannotAskError where ai.onnx has no words for it."""
     if INDEX_ATTRIBUTE in case.attributes:
         raise CannotAskError(f"{TITLE} has no {INDEX_ATTRIBUTE}: its index is int64")
@@ -80,11 +88,24 @@ def as_max_pool(case: Case) -> Case:
         if f"tensor({element_type(x)})" not in allowed:
             raise CannotAskError(f"{TITLE} does not have the type {element_type(x)}")
     settled = {**_fields(case), "control": case.control and as_max_pool(case.control)}
+    settled["restate"] = without_index if len(case.outputs) > 1 else None
     if case.asks[:1] == (OPEN,):
         settled["level"] = OURS
     asked = AsMaxPool(**settled)
     if case.refuses and case.required and not _rejected(asked):
         raise CannotAskError(f"ai.onnx does not say that {TITLE} rejects it")
+    return asked
+
+
+@lru_cache(maxsize=256)
+def without_index(case: AsMaxPool) -> AsMaxPool:
+    """The same without the second output. Raises CannotAskError where the question is about that."""
+    if case.rules[0] in OF_INDEX:
+        raise CannotAskError(f"{case.rules[0]} is about the index")
+    control = case.control and without_index(case.control)
+    asked = replace(case, outputs=case.outputs[:1], control=control, restate=None, left_out=True)
+    if case.other_answers and not asked.other_answers:
+        raise CannotAskError("its answers differ in the index only")
     return asked
 
 
@@ -101,4 +122,4 @@ def _rejected(case: AsMaxPool) -> bool:
 
 
 def _fields(case: Case) -> dict[str, Any]:
-    return {field.name: getattr(case, field.name) for field in fields(case)}
+    return {field.name: getattr(case, field.name) for field in fields(Case)}

@@ -12,7 +12,7 @@ import numpy as np
 from onnx_maxpool.conformance.case import Case, Level
 from onnx_maxpool.conformance.cases._building import OURS, make, refusal
 from onnx_maxpool.conformance.cases._indexed import in_type, shared_cases
-from onnx_maxpool.conformance.cases._inputs import both, rising
+from onnx_maxpool.conformance.cases._inputs import INF, both, line, rising
 from onnx_maxpool.conformance.cases._max_pool import as_max_pool
 from onnx_maxpool.hashing import integers
 from onnx_maxpool.operators.registry import OperatorVersion, versions_of
@@ -32,6 +32,7 @@ def cases() -> Iterator[Case]:
     newest = versions[-1]
     yield from shared_cases(partial(put, newest))
     yield from windows(newest)
+    yield from values_alone(newest)
     yield from padding(newest)
     yield from indices(newest)
     yield from empty_tensors(newest)
@@ -70,7 +71,6 @@ def put(
 def windows(version: OperatorVersion) -> Iterator[Case]:
     """P1 to P4."""
     case = partial(put, version)
-    yield case("values_alone", "May the index be left out?", "P5", both(3, 4), (2, 2), outputs=("Y",))
     yield case("rank_4", "Does a window slide over height and width, by 1?", "P1, P2", both(3, 4), (2, 3))
     yield case("rank_5", "Does a window slide over depth, height and width?", "P1", both(3, 2, 3), (2, 2, 2))
     yield case("height_first", "Is window_size given as height, then width?", "P2", both(3, 4), (3, 1))
@@ -88,6 +88,36 @@ def windows(version: OperatorVersion) -> Iterator[Case]:
         asks="count",
     )
     yield case("window_is_map", "May a window be the whole map?", "P3", both(2, 3), (2, 3))
+
+
+def values_alone(version: OperatorVersion) -> Iterator[Case]:
+    """Questions that have nothing to do with the index, which many a runtime answers by another kernel without it."""
+    case = partial(put, version, outputs=("Y",))
+    yield case("values_alone", "May the index be left out?", "P5", both(3, 4), (2, 2))
+    yield case(
+        "values_alone_minus_infinity",
+        "What is the maximum of cells that are all -inf, where no index is asked for?",
+        "G2",
+        line(*[-INF] * 4),
+        asks="minimum",
+    )
+    yield case(
+        "values_alone_volume",
+        "Does a window slide over depth, height and width, where no index is asked for?",
+        "P1",
+        both(3, 2, 3),
+        (2, 2, 2),
+    )
+    yield case(
+        "values_alone_padding",
+        "Do paddings at all ends move the windows, and do they never win, where no index is asked for?",
+        "P4, G1",
+        -both(3, 4),
+        (3, 3),
+        start_padding=[1, 2],
+        end_padding=[2, 1],
+        asks="padding",
+    )
 
 
 def padding(version: OperatorVersion) -> Iterator[Case]:

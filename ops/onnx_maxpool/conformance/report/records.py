@@ -130,11 +130,12 @@ def _run(backend: Mapping[str, Any], known: Mapping[str, Case]) -> BackendRun:
 
 
 def _result(entry: Mapping[str, Any], case: Case) -> Result:
-    if entry["form"] != case.form:
-        restate = case.restate or next(each.restate for each in all_cases() if each.operator == case.operator)
+    restate = case.restate or next(each.restate for each in all_cases() if each.operator == case.operator)
+    while entry["form"] != case.form:
         if restate is None:
             raise ValueError(f"{case.name} has no form {entry['form']}")
         case = restate(case)
+        restate = case.restate
     obtained = entry["obtained"]
     arrays = None if obtained is None else tuple(map(_array, obtained))
     answers, outcome = tuple(entry["answers"]), Outcome(entry["outcome"])

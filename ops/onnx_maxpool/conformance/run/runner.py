@@ -55,28 +55,26 @@ class Asked:
     """A case in the form in which a backend supports it, and what the backend did with it so far."""
 
     def __init__(self, execute: Execute, case: Case, controls: Controls) -> None:
-        """Ask for the first time; in another operator's form, if there is one, where this one is not supported.
+        """Ask for the first time; in the next form, if there is one, where one is not supported.
 
         `controls` has what the backend did with controls before.
         """
         self._unsupported: Result | None = None
         self._executions: list[Execution] = []
-        first = self._ask_first(execute, case, controls)
-        if first.outcome is not Outcome.UNSUPPORTED:
-            return
-        self._unsupported = first
-        if case.restate is None:
-            return
-        try:
-            form = case.restate(case)
-        except CannotAskError as error:
-            self._unsupported = replace(first, detail=f"does not support {case.form}, and {error}")
-            return
-        self._unsupported = None
-        second = self._ask_first(execute, form, controls)
-        if second.outcome is Outcome.UNSUPPORTED:
-            detail = f"{form.form}: {second.detail}; {case.form}: {first.detail}"
-            self._unsupported = replace(second, detail=detail)
+        unsupported = ""
+        form: Case | None = case
+        while form is not None:
+            result = self._ask_first(execute, form, controls)
+            if result.outcome is not Outcome.UNSUPPORTED:
+                return
+            said = result.detail if form is case and form.restate is None else f"{form.form}: {result.detail}"
+            try:
+                form = None if form.restate is None else form.restate(form)
+            except CannotAskError as error:
+                said = f"does not support {form.form}, and {error}" if form is case else f"{said}, and {error}"
+                form = None
+            unsupported = f"{said}; {unsupported}" if unsupported else said
+        self._unsupported = replace(result, detail=unsupported)
 
     def _ask_first(self, execute: Execute, case: Case, controls: Controls) -> Result:
         self.case = case
