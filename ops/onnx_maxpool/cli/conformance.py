@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_maxpool.cli.outputs import prepare_files
+from onnx_maxpool.cli.search import check_search, print_search, searched
 from onnx_maxpool.cli.terminal import add_row, plain_table
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.case import Case
@@ -66,6 +67,15 @@ def conformance(
             "Where the answers differ, the outcome is unstable.",
         ),
     ] = None,
+    search: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Afterwards search for so many seconds: draw cases that are in no list, and show the smallest of each "
+            "kind of difference.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of --search: the same seed draws the same cases.")] = 0,
     html: Annotated[Path | None, File] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE")] = None,
     junit: Annotated[Path | None, File] = None,
@@ -94,7 +104,10 @@ def conformance(
         console.print(case_table(cases))
         return
     prepare_reports(*reports)
+    check_search(search)
     runs = [run_with_progress(name, cases, time_limit, python, repeat) for name in backend or ["native"]]
+    if search is not None:
+        runs = [searched(run, search, seed, operator or [], time_limit, python) for run in runs]
     for run in runs:
         print_run(console, run)
     for path in write_reports(runs, html=html, json_file=json_file, junit=junit, markdown=markdown):
@@ -163,6 +176,7 @@ def print_run(console: Console, run: BackendRun) -> None:
     line = Text.assemble(f"  {tally.required} required cases: ", *_joined(counts))
     console.print(line, soft_wrap=True)
     rows = [(item.result, item.what) for item in view.divergences(run)]
+    print_search(console, run)
     if rows:
         table = plain_table("  outcome", "rule", "smallest case", "what would give this, or what differs")
         for result, what in rows:

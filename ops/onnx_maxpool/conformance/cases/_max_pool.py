@@ -22,6 +22,7 @@ from onnx import defs, helper, shape_inference
 from onnx_maxpool.conformance.case import CannotAskError, Case, Outputs
 from onnx_maxpool.conformance.cases._building import OURS
 from onnx_maxpool.conformance.oracle.answers import Choices
+from onnx_maxpool.conformance.oracle.maximum import Cells
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.building import Declared, as_array, one_node
 from onnx_maxpool.types import element_type
@@ -67,9 +68,9 @@ class AsMaxPool(Case):
         """The rule's outputs, the index as int64. Raises OperatorError where the rule refuses."""
         return with_index(Case(**_fields(self)).expected)
 
-    def brute_force(self, choices: Choices) -> Outputs | None:
+    def brute_force(self, choices: Choices, only: Cells | None = None) -> Outputs | None:
         """The outputs that these answers lead to, the index as int64; None where they refuse."""
-        outputs = super().brute_force(choices)
+        outputs = super().brute_force(choices, only)
         return None if outputs is None else with_index(outputs)
 
 

@@ -67,3 +67,61 @@ def answers_of(question: str, operator: str) -> tuple[str, ...]:
     """The answers to a question about an operator; the first is the rule's (M7). Raises KeyError for no such."""
     is_exact = question == "edges" and newest_version(operator).bin_edges != "onnx"
     return EXACT_EDGES if is_exact else ANSWERS[question]
+
+
+OPEN: Mapping[str, tuple[str, ...]] = {
+    "rounding": ("half to even", "floor(x + 0.5)", "half toward zero"),
+    "product": ("product in double", "product in float32"),
+    "malformed": ANSWERS["malformed"][1:],
+    "edges": ANSWERS["edges"][1:],
+    "nan batch": ANSWERS["nan batch"][1:],
+    "fractional batch": ANSWERS["fractional batch"][1:],
+    "nan coordinate": ANSWERS["nan coordinate"][1:],
+    "scale of 0": ANSWERS["scale of 0"][1:],
+    "saturation": ANSWERS["saturation"][1:],
+    "large padding": ANSWERS["large padding"][1:],
+    "no cells": ANSWERS["no cells"][1:],
+    "nan": ANSWERS["nan"][1:],
+    "nan index": ANSWERS["nan index"][1:],
+    "zeros": ANSWERS["zeros"][1:],
+}
+"""The answers other than the rule's that the published texts allow: no required case turns on them."""
+
+DECIDED_EDGES = ("RoiPooling", "AdaptiveMaxPool")
+"""The operators whose texts say how edges are computed."""
+
+
+def is_open(question: str, answer: str, operator: str) -> bool:
+    """Whether the published texts allow this answer."""
+    return answer in OPEN.get(question, ()) and not (question == "edges" and operator in DECIDED_EDGES)
+
+
+RULES_OF: Mapping[str, str] = {
+    **dict.fromkeys(("rounding", "product", "coordinates", "scale"), "M5"),
+    **dict.fromkeys(("order", "corners"), "M4"),
+    "malformed": "M6",
+    **dict.fromkeys(("edges", "start", "end"), "M7"),
+    "clipping": "M8",
+    "empty": "M9",
+    **dict.fromkeys(("batch", "nan batch", "fractional batch"), "M10"),
+    **dict.fromkeys(("nan coordinate", "saturation"), "M11"),
+    "scale of 0": "M3",
+    "padding": "P4",
+    "count": "P3",
+    "large padding": "P2",
+    "no cells": "A5",
+    "nan": "G3",
+    "minimum": "G2",
+    **dict.fromkeys(("precision", "result"), "G6"),
+    **dict.fromkeys(("tie", "nan index"), "G5"),
+    "zeros": "G4",
+    "index scope": "P5",
+}
+"""The rule that answers each question, where an operator has no other: `rule_of` knows."""
+
+
+def rule_of(question: str, operator: str) -> str:
+    """The rule that answers a question about an operator."""
+    if newest_version(operator).plan == "adaptive":
+        return {"edges": "A2", "start": "A2", "end": "A2", "index scope": "A3"}.get(question, RULES_OF[question])
+    return RULES_OF[question]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -19,55 +19,85 @@ from onnx_maxpool.conformance.oracle.windows import Chosen, Window, plan
 from onnx_maxpool.operators.registry import OperatorVersion, newest_version
 from onnx_maxpool.types import Array, Attributes
 
+Cells = Collection[tuple[int, ...]]
+"""Of an output: the image, or the ROI, the channel, and the place in its plane."""
+
 
 def evaluate(
-    operator: str, inputs: Sequence[Array], attributes: Attributes, choices: Choices | None = None, *, outputs: int = 1
+    operator: str,
+    inputs: Sequence[Array],
+    attributes: Attributes,
+    choices: Choices | None = None,
+    *,
+    outputs: int = 1,
+    only: Cells | None = None,
 ) -> tuple[Array, ...]:
     """The outputs that the choices lead to; the index is the second.
 
-    Raises RefusedError, and KeyError for an operator that the registry has no row for.
+    Where `only` some cells are wanted, the others of the outputs are 0. Raises RefusedError, and KeyError for an
+    operator that the registry has no row for.
     """
     with np.errstate(over="ignore"):  # a cast to a narrower type may give infinity
-        return _evaluate(operator, inputs, attributes, choices or {}, outputs)
+        return _evaluate(operator, inputs, attributes, choices or {}, outputs, only)
 
 
 def _evaluate(
-    operator: str, inputs: Sequence[Array], attributes: Attributes, choices: Choices, outputs: int
+    operator: str, inputs: Sequence[Array], attributes: Attributes, choices: Choices, outputs: int, only: Cells | None
 ) -> tuple[Array, ...]:
     chosen = Chosen(choices, operator)
     x = inputs[0]
-    parts = plan(operator, inputs, attributes, choices)
-    cells = numbers(x, chosen)
     version = newest_version(operator)
     if version.plan == "roi":
-        y = np.zeros((len(parts), x.shape[1], *attributes[version.size_attribute]), x.dtype)
-        for r, windows in enumerate(parts):
-            for window, c in itertools.product(windows, range(x.shape[1])):
-                y[(r, c, *window.output)] = maximum(cells, x, window.image, c, window, chosen)[0]
-        return (with_type(y, chosen),)
-    (windows,) = parts
+        return (with_type(_roi_values(version, inputs, attributes, chosen, only), chosen),)
+    (windows,) = plan(operator, inputs, attributes, choices)
+    cells = numbers(x, chosen)
     dims = tuple(np.array([window.output for window in windows]).max(axis=0) + 1)
     y = np.zeros((*x.shape[:2], *dims), x.dtype)
     index = np.zeros(y.shape, np.dtype(index_type(version, attributes)))
-    for n, c, window in itertools.product(range(x.shape[0]), range(x.shape[1]), windows):
-        value, at = maximum(cells, x, n, c, window, chosen)
-        y[(n, c, *window.output)] = held(value, x.dtype)
-        index[(n, c, *window.output)] = numbered(version, x.shape, n, c, at, chosen)
+    by_place = {window.output: window for window in windows}
+    for n, c, *place in np.ndindex(y.shape) if only is None else only:
+        value, at = maximum(cells, x, n, c, by_place[tuple(place)], chosen)
+        y[(n, c, *place)] = held(value, x.dtype)
+        index[(n, c, *place)] = numbered(version, x.shape, n, c, at, chosen)
     return (with_type(y, chosen), index)[:outputs]
 
 
-def numbers(x: Array, chosen: Chosen) -> Mapping[tuple[int, ...], Any]:
+def _roi_values(
+    version: OperatorVersion, inputs: Sequence[Array], attributes: Attributes, chosen: Chosen, only: Cells | None
+) -> Array:
+    x, rois = inputs[0], inputs[1].reshape(-1, 5)
+    rows = range(len(rois)) if only is None else sorted({cell[0] for cell in only})
+    parts = plan(version.name, (x, rois[list(rows)]), attributes, chosen.choices)
+    by_place = {(r, *window.output): window for r, windows in zip(rows, parts, strict=True) for window in windows}
+    cells = numbers(x, chosen)
+    y = np.zeros((len(rois), x.shape[1], *attributes[version.size_attribute]), x.dtype)
+    for r, c, *place in np.ndindex(y.shape) if only is None else only:
+        window = by_place[(r, *place)]
+        y[(r, c, *place)] = maximum(cells, x, window.image, c, window, chosen)[0]
+    return y
+
+
+class Numbers:
     """The cells as Python's numbers, which hold every type's values exactly."""
+
+    def __init__(self, x: Array) -> None:
+        self.plain = x if x.dtype.kind in "iu" else x.astype(np.float64)
+
+    def __getitem__(self, at: tuple[int, ...]) -> Any:
+        return self.plain.item(at)
+
+
+def numbers(x: Array, chosen: Chosen) -> Numbers:
+    """The cells, in the precision chosen."""
     answer = chosen("precision")
     if answer != "values kept":
         kind = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "double": np.float64}[answer.split()[-1]]
         x = x.astype(kind)
-    plain = x if x.dtype.kind in "iu" else x.astype(np.float64)
-    return {at: plain[at].item() for at in np.ndindex(x.shape)}
+    return Numbers(x)
 
 
 def maximum(
-    cells: Mapping[tuple[int, ...], Any], x: Array, image: int | None, channel: int, window: Window, chosen: Chosen
+    cells: Numbers, x: Array, image: int | None, channel: int, window: Window, chosen: Chosen
 ) -> tuple[Any, tuple[int, ...]]:
     """G2 to G5, M9: the maximum in a window of a channel, and the spatial position of its first cell."""
     lowest = lowest_finite(x.dtype)

@@ -22,7 +22,7 @@ def junit(runs: Sequence[BackendRun]) -> str:
         suite = junitparser.TestSuite(backend)
         for name, value in run.description.items():
             suite.add_property(printable(name), printable(value))
-        for result in run.results:
+        for result in (*run.results, *run.search):
             case = junitparser.TestCase(result.case.name, f"{backend}.{result.case.operator}", result.seconds)
             case.result = _verdict(result)
             suite.add_testcase(case)

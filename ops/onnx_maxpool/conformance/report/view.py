@@ -167,7 +167,7 @@ class Divergence:
 
 
 def divergences(run: BackendRun) -> Iterator[Divergence]:
-    """What a backend does otherwise: one for each operator, rule and answer.
+    """What a backend does otherwise: one for each operator, rule and answer, then all that a search found.
 
     What it does not support is no answer. A crash or a hang answers no question, open or not.
     """
@@ -182,3 +182,5 @@ def divergences(run: BackendRun) -> Iterator[Divergence]:
     for results in found.values():
         smallest = min(results, key=lambda result: result.case.cells)
         yield Divergence(smallest, len(results) - 1)
+    for result in run.search:
+        yield Divergence(result, 0)

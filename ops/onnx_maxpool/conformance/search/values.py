@@ -1,0 +1,73 @@
+"""The cells of drawn maps: coarse numbers by default, and what else a case has in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from onnx_maxpool.types import Array
+
+FLOAT_TRAITS = ("fine", "few", "negative", "NaN", "infinite", "all -inf", "zeros of both signs", "extreme")
+INTEGER_TRAITS = ("fine", "few", "extreme")
+
+
+def traits_of(dtype: np.dtype[Any]) -> tuple[str, ...]:
+    """What cells of a type may have in them beyond coarse numbers."""
+    return INTEGER_TRAITS if dtype.kind in "iu" else FLOAT_TRAITS
+
+
+def cells(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], traits: Collection[str]) -> Array:
+    """A map. Without a trait its numbers are whole and have at most 7 bits: every type holds them exactly.
+
+    A backend that computes in another precision, or takes NaN otherwise, is then still right in the maps without that
+    trait, where its other faults show.
+    """
+    if dtype.kind in "iu":
+        return _integers(rng, shape, dtype, traits)
+    x = _floats(rng, shape, dtype, traits)
+    for trait, numbers in (
+        ("zeros of both signs", (0.0, -0.0)),
+        ("infinite", (np.inf, -np.inf)),
+        ("all -inf", (-np.inf,)),
+        ("NaN", (np.nan,)),
+    ):
+        if trait in traits:
+            share = 0.9 if trait == "all -inf" else float(rng.choice([0.02, 0.1, 0.4]))
+            chosen = rng.random(shape) < share
+            x[chosen] = rng.choice(np.array(numbers), int(chosen.sum())).astype(dtype)
+    return x
+
+
+def _integers(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], traits: Collection[str]) -> Array:
+    info = np.iinfo(dtype)
+    if "few" in traits:
+        return rng.integers(max(info.min, -2), 3, shape).astype(dtype)
+    whole_range = "fine" in traits or dtype.itemsize == 1
+    low, high = (info.min, info.max) if whole_range else (max(info.min, -127), 127)
+    x: Array = rng.integers(low, high, shape, dtype=dtype, endpoint=True)
+    if "extreme" in traits:
+        chosen = rng.random(shape) < 0.3
+        x[chosen] = rng.choice(np.array([info.min, info.max], dtype), int(chosen.sum()))
+    return x
+
+
+def _floats(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], traits: Collection[str]) -> Array:
+    x: Any
+    if "few" in traits:
+        x = rng.integers(-2, 3, shape)
+    elif "fine" in traits:
+        x = rng.standard_normal(shape) * 100
+    else:
+        x = rng.integers(-127, 128, shape)
+    if "negative" in traits:
+        x = -np.abs(x) - 1
+    x = x.astype(dtype)
+    if "extreme" in traits:
+        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+        numbers = [float(v) for v in (limits.smallest_subnormal, limits.smallest_normal, limits.max)]
+        chosen = rng.random(shape) < float(rng.choice([0.1, 0.9]))
+        x[chosen] = rng.choice(np.array([*numbers, *(-v for v in numbers)]), int(chosen.sum())).astype(dtype)
+    return np.asarray(x)
