@@ -1,0 +1,133 @@
+"""Ask every backend all cases, and write docs/conformance-results.md and a page in HTML: `scripts/ask_backends.py`.
+
+Runtimes that do not install together get an environment each, from PyPI, under --work, where each backend's answers are
+kept as JSON: name backends to ask these again, the others' answers are read. A kept answer to another list of cases is
+asked again in any case. It takes an hour or two, and 10 GB, most of it torch's.
+"""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from environments import python_with
+from rich.console import Console
+
+from onnx_maxpool.conformance.backends import BACKENDS
+from onnx_maxpool.conformance.cases import all_cases
+from onnx_maxpool.conformance.report import pages
+from onnx_maxpool.conformance.report.records import read_report
+from onnx_maxpool.conformance.run.runner import BackendRun
+from onnx_maxpool.errors import InputError
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs" / "conformance-results.md"
+NEEDED = ("onnx", "numpy", "ml_dtypes")
+"""What every environment needs, beside the runtimes."""
+TIME_LIMIT_S = 300
+"""For a case: some compile for seconds, on a machine that may be busy."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Backends whose runtimes install together."""
+
+    backends: Sequence[str]
+    also: Sequence[str] = ()
+    """What these need and do not ask pip for."""
+
+    @property
+    def packages(self) -> list[str]:
+        """What pip installs."""
+        return [*dict.fromkeys([*(p for name in self.backends for p in BACKENDS[name].package.split()), *self.also])]
+
+
+OWN = ("native", "reference", "python", "portable", "onnxruntime", "onnx-reference")
+"""The backends that run in the environment of this script."""
+
+ENVIRONMENTS = {
+    "openvino": Environment(["openvino", "openvino-default"]),
+    "tvm": Environment(["tvm"]),
+    "mnn": Environment(["mnn"]),
+    "torch": Environment(["torch", "torchvision", "onnx2torch", "onnx2pytorch"], ["setuptools"]),
+    "small": Environment(["opencv", "tract", "emx", "iree", "tinygrad"]),
+    "onnxruntime-openvino": Environment(["onnxruntime-openvino"]),
+    "qnn": Environment(["qnn"], ["onnxruntime"]),
+    "jax": Environment(["jaxonnxruntime"], ["absl-py"]),
+}
+"""The others. `tests/repository/test_ask_backends.py` compares both lists with the table of backends."""
+
+
+def python_of(backend: str, given: Mapping[str, Path], work: Path) -> Path | None:
+    """The interpreter that has a backend's runtime; None for this one."""
+    if backend in OWN:
+        return None
+    name, environment = next((n, e) for n, e in ENVIRONMENTS.items() if backend in e.backends)
+    return given.get(name) or python_with([*NEEDED, *environment.packages], work / name)
+
+
+def kept(file: Path) -> BackendRun | None:
+    """The answers in a file, if these are to the cases that there are."""
+    try:
+        (run,) = read_report(file)
+    except (OSError, InputError):
+        return None
+    return run if [result.case.name for result in run.results] == [case.name for case in all_cases()] else None
+
+
+def ask(backend: str, python: Path | None, file: Path) -> BackendRun:
+    """Run a backend by the command, which writes its answers. Raises SystemExit where it writes none."""
+    file.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "onnx_maxpool", "conformance", "--backend", backend, "--json", str(file)]
+    limit = ["--time-limit", str(TIME_LIMIT_S)]
+    where = [] if python is None else ["--python", str(python)]
+    done = subprocess.run([*command, *limit, *where], capture_output=True, text=True, check=False)
+    run = kept(file)
+    if run is None:
+        raise SystemExit(f"{backend}: exit code {done.returncode}\n{done.stderr}")
+    return run
+
+
+def main(
+    backends: Annotated[
+        list[str] | None, typer.Argument(help="Those to ask again; all whose answers are not kept.")
+    ] = None,
+    *,
+    work: Annotated[Path, typer.Option(help="Where environments and answers are kept.")] = ROOT / "build" / "backends",
+    environment: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=PYTHON", help="An environment that is there already.")
+    ] = None,
+    write: Annotated[bool, typer.Option(help="Write the pages, for which all answers must be there.")] = True,
+) -> None:
+    given = dict(each.split("=", 1) for each in environment or [])
+    for names, known in ((backends or [], BACKENDS), (given, ENVIRONMENTS)):
+        if unknown := [name for name in names if name not in known]:
+            raise typer.BadParameter(f"{', '.join(unknown)}, expected {', '.join(known)}")
+    work = work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    console = Console(highlight=False)
+    pythons = {name: Path(python) for name, python in given.items()}
+    runs = []
+    for name in BACKENDS:
+        file = work / f"{name}.json"
+        run = None if name in (backends or []) else kept(file)
+        if run is None and (write or name in (backends or BACKENDS)):
+            console.print(f"{datetime.datetime.now():%H:%M:%S} {name}")
+            run = ask(name, python_of(name, pythons, work / "environments"), file)
+        runs.append(run)
+    if write:
+        whole = [run for run in runs if run is not None]
+        DOCUMENT.write_text(pages.markdown(whole), encoding="utf-8")
+        page = work / "conformance-results.html"
+        page.write_text(pages.html(whole), encoding="utf-8")
+        console.print(f"wrote {DOCUMENT} and {page}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)
