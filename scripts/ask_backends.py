@@ -10,8 +10,7 @@ from __future__ import annotations
 import datetime
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -34,42 +33,29 @@ TIME_LIMIT_S = 300
 """For a case: some compile for seconds, on a machine that may be busy."""
 
 
-@dataclass(frozen=True)
-class Environment:
-    """Backends whose runtimes install together."""
-
-    backends: Sequence[str]
-    also: Sequence[str] = ()
-    """What these need and do not ask pip for."""
-
-    @property
-    def packages(self) -> list[str]:
-        """What pip installs."""
-        return [*dict.fromkeys([*(p for name in self.backends for p in BACKENDS[name].package.split()), *self.also])]
-
-
 OWN = ("native", "reference", "python", "portable", "onnxruntime", "onnx-reference")
 """The backends that run in the environment of this script."""
 
 ENVIRONMENTS = {
-    "openvino": Environment(["openvino", "openvino-default"]),
-    "tvm": Environment(["tvm"]),
-    "mnn": Environment(["mnn"]),
-    "torch": Environment(["torch", "torchvision", "onnx2torch", "onnx2pytorch"], ["setuptools"]),
-    "small": Environment(["opencv", "tract", "emx", "iree", "tinygrad"]),
-    "onnxruntime-openvino": Environment(["onnxruntime-openvino"]),
-    "qnn": Environment(["qnn"], ["onnxruntime"]),
-    "jax": Environment(["jaxonnxruntime"], ["absl-py"]),
+    "openvino": ("openvino", "openvino-default"),
+    "tvm": ("tvm",),
+    "mnn": ("mnn",),
+    "torch": ("torch", "torchvision", "onnx2torch", "onnx2pytorch"),
+    "small": ("opencv", "tract", "emx", "iree", "tinygrad"),
+    "onnxruntime-openvino": ("onnxruntime-openvino",),
+    "qnn": ("qnn",),
+    "jax": ("jaxonnxruntime",),
 }
-"""The others. `tests/repository/test_ask_backends.py` compares both lists with the table of backends."""
+"""The others, by the environment that has their runtimes."""
 
 
 def python_of(backend: str, given: Mapping[str, Path], work: Path) -> Path | None:
     """The interpreter that has a backend's runtime; None for this one."""
     if backend in OWN:
         return None
-    name, environment = next((n, e) for n, e in ENVIRONMENTS.items() if backend in e.backends)
-    return given.get(name) or python_with([*NEEDED, *environment.packages], work / name)
+    name, backends = next((name, backends) for name, backends in ENVIRONMENTS.items() if backend in backends)
+    packages = dict.fromkeys(package for each in backends for package in BACKENDS[each].packages)
+    return given.get(name) or python_with([*NEEDED, *packages], work / name)
 
 
 def kept(file: Path) -> BackendRun | None:

@@ -23,10 +23,12 @@ from typing import Annotated, Any
 import numpy as np
 import onnx
 import typer
+from environments import python_with
 from rich.console import Console
 
 from onnx_maxpool import to_portable
 from onnx_maxpool.cli.terminal import plain_table
+from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.difference import first_difference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,8 +48,8 @@ class Runtime:
     title: str
     modules: Sequence[str]
     """That must be there."""
-    requirements: Sequence[str]
-    """What is installed where they are not; the first is the distribution whose version is told."""
+    backend: str
+    """Its name among the conformance suite's backends, whose table says what it is installed from."""
     beside: bool = True
     """Whether it installs beside us, and must be right but for `faults` where `--beside` is given."""
     faults: str = ""
@@ -59,28 +61,26 @@ class Runtime:
 TYPES = ("float16", "double", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 RUNTIMES = {
-    "onnxruntime": Runtime("ONNX Runtime", ["onnxruntime"], ["onnxruntime"], also=TYPES),
-    "onnx_reference": Runtime("onnx.reference", ["onnx"], ["onnx"], also=TYPES),
+    "onnxruntime": Runtime("ONNX Runtime", ["onnxruntime"], "onnxruntime", also=TYPES),
+    "onnx_reference": Runtime("onnx.reference", ["onnx"], "onnx-reference", also=TYPES),
     "openvino": Runtime(
-        "OpenVINO, f32", ["openvino"], ["openvino"], also=TYPES, faults="double|u?int32|u?int64$|u?int64,"
+        "OpenVINO, f32", ["openvino"], "openvino", also=TYPES, faults="double|u?int32|u?int64$|u?int64,"
     ),
-    "opencv": Runtime("OpenCV", ["cv2", "onnx"], ["opencv-python-headless", "onnx"], also=TYPES, faults=", u?int"),
-    "tract": Runtime("tract", ["tract"], ["tract", "numpy"], also=TYPES, faults=", u?int|double"),
+    "opencv": Runtime("OpenCV", ["cv2", "onnx"], "opencv", also=TYPES, faults=", u?int"),
+    "tract": Runtime("tract", ["tract"], "tract", also=TYPES, faults=", u?int|double"),
     "iree": Runtime(
         "IREE, llvm-cpu",
         ["iree.compiler", "iree.runtime", "onnx"],
-        ["iree-base-compiler", "iree-base-runtime", "onnx"],
+        "iree",
         also=TYPES,
         faults="uint64|, u?int|MaxPool with indices",  # the last in some shapes: its own code generator fails
     ),
-    "emx_onnx_cgen": Runtime("emx-onnx-cgen, cc", ["emx_onnx_cgen"], ["emx-onnx-cgen", "onnx"], also=TYPES),
-    "onnx2torch": Runtime("onnx2torch", ["onnx2torch"], ["onnx2torch", "torch", "torchvision", "onnx"], beside=False),
+    "emx_onnx_cgen": Runtime("emx-onnx-cgen, cc", ["emx_onnx_cgen"], "emx", also=TYPES),
+    "onnx2torch": Runtime("onnx2torch", ["onnx2torch"], "onnx2torch", beside=False),
     "onnxruntime_openvino": Runtime(
-        "ONNX Runtime, OpenVINO provider", ["onnxruntime_openvino"], ["onnxruntime-openvino", "onnx"], beside=False
+        "ONNX Runtime, OpenVINO provider", ["onnxruntime_openvino"], "onnxruntime-openvino", beside=False
     ),
-    "onnxruntime_qnn": Runtime(
-        "ONNX Runtime, QNN provider, simulator", ["onnxruntime_qnn"], ["onnxruntime-qnn", "onnx"], beside=False
-    ),
+    "onnxruntime_qnn": Runtime("ONNX Runtime, QNN provider, simulator", ["onnxruntime_qnn"], "qnn", beside=False),
 }
 
 
@@ -119,15 +119,7 @@ def environment(name: str, runtime: Runtime, work: Path) -> str:
     """The Python that has the runtime."""
     if all(_is_here(module) for module in runtime.modules):
         return sys.executable
-    home = work / name
-    python = home / "bin" / "python"
-    if not (home / "installed").exists():
-        shutil.rmtree(home, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, *runtime.requirements], check=True)
-        (home / "installed").touch()
-    return str(python)
+    return str(python_with([*BACKENDS[runtime.backend].packages, "onnx", "numpy"], work / name))
 
 
 def _is_here(module: str) -> bool:
@@ -195,7 +187,7 @@ def tried(name: str, runtime: Runtime, count: int, work: Path) -> dict[str, Any]
         row["of"] += 1
         row["right"] += not found
         row["fault"] = row["fault"] or short(found)
-    code = f"import importlib.metadata; print(importlib.metadata.version({runtime.requirements[0]!r}))"
+    code = f"import importlib.metadata; print(importlib.metadata.version({BACKENDS[runtime.backend].packages[0]!r}))"
     told = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
     return {"version": told, "date": datetime.date.today().isoformat(), **results}
 

@@ -20,7 +20,7 @@ from onnx_maxpool.facts import INFERS_INDEX_TYPES
 NEEDED_BY = {
     "ray": ["adapters/test_ray.py", "repository/test_time_batch.py"],
     "torch": ["operators/test_against_torch.py", "adapters/test_torch.py"],
-    "torchvision": ["adapters/test_torchvision.py", "words/test_bad_exports.py"],
+    "torchvision": ["adapters/test_torchvision.py", "conformance/test_torchvision.py", "words/test_bad_exports.py"],
     "ziglang": ["repository/test_distribution.py"],
 }
 MISSING = [name for name in NEEDED_BY if importlib.util.find_spec(name) is None]

@@ -1,12 +1,17 @@
-"""Adapters of runtimes that the tests' own environment has, by what is known of these."""
+"""An adapter of a runtime that every environment of the tests has, by what is known of that."""
 
 from __future__ import annotations
 
 import re
+import runpy
+from pathlib import Path
 
 import pytest
 
 from onnx_maxpool.conformance import BackendRun, Outcome, all_cases, run_backend
+from onnx_maxpool.conformance.backends import BACKENDS
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 def asked(backend: str, pattern: str) -> BackendRun:
@@ -29,15 +34,10 @@ def test_onnxs_reference_has_max_pool_and_its_indices_are_wrong() -> None:
     )
 
 
-def test_torchvision_pools_rois_in_the_types_that_it_has() -> None:
-    pytest.importorskip("torchvision")
-    names = "^max_roi_pool_22_(float|double|bfloat16|minus_infinity|roi_rank)$|^roi_pooling_1_(float|rois_of_two_.*)$"
-    run = asked("torchvision", names)
-    for name in ("max_roi_pool_22_float", "max_roi_pool_22_double", "roi_pooling_1_float"):
-        assert outcome(run, name) is Outcome.PASS, name
-    assert outcome(run, "max_roi_pool_22_bfloat16") is Outcome.UNSUPPORTED
-    lowest = next(result for result in run.results if result.case.name == "max_roi_pool_22_minus_infinity")
-    assert lowest.answers == ("maximum starts at the lowest finite number",)
-    for result in run.results:
-        if result.case.refuses:
-            assert result.outcome is Outcome.PASS, (result.case.name, result.detail)
+def test_every_backend_runs_in_one_environment_of_the_script_that_asks_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    namespace = runpy.run_path(str(ROOT / "scripts" / "ask_backends.py"))
+    placed = [*namespace["OWN"], *(name for backends in namespace["ENVIRONMENTS"].values() for name in backends)]
+    assert sorted(placed) == sorted(BACKENDS)

@@ -15,9 +15,14 @@ class BackendRow:
     target: str
     """`module:Class` in this package."""
     package: str
-    """What `pip install` gets it from."""
+    """What `pip install` gets it from: names between spaces, where it takes several."""
     about: str
     """One line."""
+
+    @property
+    def packages(self) -> list[str]:
+        """The names in `package`."""
+        return self.package.split()
 
 
 BACKENDS = {
@@ -42,14 +47,16 @@ BACKENDS = {
     "onnxruntime-openvino": BackendRow(
         "onnxruntime_openvino:OnnxRuntimeOpenVino", "onnxruntime-openvino", "ONNX Runtime's OpenVINO provider"
     ),
-    "qnn": BackendRow("qnn:Qnn", "onnxruntime-qnn", "ONNX Runtime's QNN provider, on its simulator"),
+    "qnn": BackendRow("qnn:Qnn", "onnxruntime-qnn onnxruntime", "ONNX Runtime's QNN provider, on its simulator"),
     "opencv": BackendRow("opencv:OpenCv", "opencv-python-headless", "OpenCV's dnn module"),
     "tract": BackendRow("tract:Tract", "tract", "tract"),
     "iree": BackendRow("iree:Iree", "iree-base-compiler iree-base-runtime", "IREE, compiled for the CPU"),
     "emx": BackendRow("emx:Emx", "emx-onnx-cgen", "emx-onnx-cgen's C code, compiled by cc"),
     "onnx2torch": BackendRow("onnx2torch:Onnx2Torch", "onnx2torch", "onnx2torch's modules"),
     "onnx2pytorch": BackendRow("onnx2pytorch:Onnx2Pytorch", "onnx2pytorch", "onnx2pytorch's modules"),
-    "jaxonnxruntime": BackendRow("jaxonnxruntime:JaxOnnxRuntime", "jaxonnxruntime", "ONNX models as JAX functions"),
+    "jaxonnxruntime": BackendRow(
+        "jaxonnxruntime:JaxOnnxRuntime", "jaxonnxruntime absl-py", "ONNX models as JAX functions"
+    ),
     "tinygrad": BackendRow("tinygrad:Tinygrad", "tinygrad", "tinygrad's ONNX runner"),
 }
 """By the name that `--backend` takes."""

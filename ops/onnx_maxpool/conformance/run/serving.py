@@ -86,7 +86,8 @@ def find(start: Start) -> Any:
     except ModuleNotFoundError as error:
         if not start.package or error.name == start.module:
             raise NoBackendError(f"{start.name}: {type(error).__name__}: {error}") from error
-        needed = f'"{OLDEST_ONNX}" "{start.package}"' if start.bare else f'"{start.package}"'
+        packages = [OLDEST_ONNX] * bool(start.bare) + start.package.split()
+        needed = " ".join(f'"{package}"' for package in packages)
         raise NoBackendError(f"{start.name}: {error.name} is missing: pip install {needed}") from None
     except Exception as error:
         raise NoBackendError(f"{start.name}: {type(error).__name__}: {error}") from error
