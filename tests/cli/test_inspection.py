@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.inputs import model_inputs, parse_dims
-from onnx_maxpool.cli.inspection import inspect_model, short_reason
+from onnx_maxpool.cli.inspection import inspect_model
 from onnx_maxpool.errors import InputError
 from onnx_maxpool.types import dtype_of, type_name
 
@@ -52,7 +52,7 @@ def test_facts_of_a_single_operator(name: str, opset: int, since: int, element_t
         assert answer.refusal is None
     else:
         assert "MaxRoiPool" in (answer.refusal or "")
-        assert "ONNXRuntimeError" not in (answer.refusal or "")
+        assert (answer.refusal or "").startswith("[ONNXRuntimeError] : ")
 
 
 def test_a_function_is_reported_once_per_call() -> None:
@@ -121,14 +121,6 @@ def test_a_refused_model_says_why() -> None:
 def test_a_model_without_our_operators_has_no_nodes() -> None:
     facts = inspect_model(parsed("g (float[2] X) => (float[2] Y) { Y = Relu (X) }"))
     assert (facts.nodes, facts.refusal) == ((), None)
-
-
-def test_short_reason_drops_source_places() -> None:
-    message = (
-        "[ONNXRuntimeError] : 1 : FAIL : /src/core/graph/model.cc:256 onnxruntime::Model::Model(onnx::ModelProto&&, "
-        "const std::function<void (int)>&) Unsupported model IR version: 14, max supported IR version: 13\n"
-    )
-    assert short_reason(message) == "FAIL : Unsupported model IR version: 14, max supported IR version: 13"
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name.startswith("max_roi_pool_")])

@@ -189,9 +189,11 @@ def _joined(each: BatchOutput, parts: Array | list[Array]) -> Array | list[Array
 
 
 def _said(error: Exception) -> str:
-    """What an operator said, without ONNX Runtime's frame around it."""
+    """What an operator or a converted model's guard said, without ONNX Runtime's frame around it."""
+    from onnx_maxpool.adapters.portable.guards import said_by_guard  # with what converts models, which takes time
+
     frame, found, said = str(error).partition("Status Message: ")
-    return said if found else frame
+    return said_by_guard(frame + found) or (said if found else frame)
 
 
 def _plain(model: Model) -> str | bytes:

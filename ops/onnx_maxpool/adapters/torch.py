@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from onnx import FunctionProto, TensorProto, TypeProto, defs, helper
 
+from onnx_maxpool.adapters.portable.guards import name_guards
 from onnx_maxpool.adapters.portable.library import DOMAIN, PUBLIC_DOMAIN, whole_function
 from onnx_maxpool.adapters.portable.static.translation import translate
 from onnx_maxpool.errors import OperatorError, listing, shape
@@ -201,6 +202,7 @@ def _emit_portable(bin_edges: BinEdges | None, name: str, opset: int, *inputs: A
     call = helper.make_node(called, [x.name for x in schema.inputs], [y.name for y in schema.outputs], DOMAIN, **fixed)
     edges = version.bin_edges and (bin_edges or version.bin_edges)
     function = whole_function(call, list(attributes), f"{called}_{element_type}", element_type, OPSET, edges)
+    name_guards(function.node, name, function.name)
     return _call(function, schema, inputs, attributes)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -196,15 +195,5 @@ def _stock_refusal(model: onnx.ModelProto) -> str | None:
     try:
         ort.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's exceptions have no base class of their own
-        return short_reason(str(error))
+        return " ".join(str(error).split())
     return None
-
-
-SOURCE_PLACE = re.compile(r"/\S+:\d+ [^(]*\((?:[^()]|\([^()]*\))*\) ")
-"""File, line and C++ signature, which ONNX Runtime puts before some of its messages."""
-
-
-def short_reason(message: str) -> str:
-    """ONNX Runtime's message without its numbers and places: `NOT_IMPLEMENTED : Could not find ...`."""
-    message = re.sub(r"^\[ONNXRuntimeError\] : \d+ : ", "", message)
-    return SOURCE_PLACE.sub("", message, count=1).strip().splitlines()[0]

@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from onnx_maxpool.cli.inspection import short_reason
+from onnx_maxpool.adapters.portable.guards import said_by_guard
 from onnx_maxpool.errors import InputError, ModelError, OperatorError, RowError, printable
 
 # ONNX Runtime's exceptions have no base class of their own.
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         message, code = about_file(error), 2
     except REFUSALS as error:
-        message = short_reason(str(error)) if isinstance(error, ORT_ERRORS) else str(error)
+        message = said_by_guard(str(error)) or str(error).strip()
         code = 2 if isinstance(error, InputError) and not isinstance(error, RowError) else 1
     Console(stderr=True).print(Text(printable(message), style="red"), soft_wrap=True)
     sys.exit(code)

@@ -81,9 +81,8 @@ def show_stock_runtime(console: Console, path: Path) -> None:
     try:
         ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     except (Fail, NotSupported) as error:
-        message = " ".join(str(error).split())
-        console.print(f"[red]{label} alone[/] refuses the file:", end=" ")
-        console.print(message if len(message) <= 300 else f"{message[:299]}…", markup=False)
+        console.print(f"[red]{label} alone[/] rejects the file:", end=" ")
+        console.print(" ".join(str(error).split()), markup=False)
     else:
         console.print(f"[yellow]{label} alone[/] loads the file too: it has learnt this operator.")
 

@@ -102,7 +102,8 @@ REQUIRE = """
 Require (bad) => (zero)
 {
     # 0 if the tensor `bad` of booleans is all false; else the run fails, as two parts of unequal width do not fit.
-    # A Gather out of range or a Reshape to another size would do in ONNX Runtime, but OpenVINO lets both pass.
+    # A Gather out of range or a Reshape to another size would do in ONNX Runtime, but OpenVINO lets both pass. `guards`
+    # names the node that fails, by the name of the output.
     one = Constant <value_ints = [1]> ()
     part = Constant <value = int64[1, 1] {0}> ()
     flags = Cast <to = 1> (bad)

@@ -9,6 +9,7 @@ from functools import cached_property
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, numpy_helper
 
 from onnx_maxpool.adapters.portable.expansion import inline
+from onnx_maxpool.adapters.portable.guards import name_guards
 from onnx_maxpool.adapters.portable.library import DOMAIN, function_library
 from onnx_maxpool.adapters.portable.static.shapes import declare_shapes, fix_dims
 from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
@@ -180,7 +181,10 @@ class _PortableRewriter(Rewriter):
             library = function_library(element_type, opset, bin_edges)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
-        return inline(call, library, DOMAIN, self.fresh_prefix(node.output[0]))
+        prefix = self.fresh_prefix(node.output[0])
+        nodes = list(inline(call, library, DOMAIN, prefix))
+        name_guards(nodes, version.name, prefix)
+        return nodes
 
     def max_pool(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto]:
         """What stands for a MaxPool with its index."""

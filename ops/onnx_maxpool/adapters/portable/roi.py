@@ -88,11 +88,12 @@ RoiBatches (rois, batches) => (batch)
     is_bad = Not(is_valid)
     edges = Gather <axis = 1> (rois, edge_columns)
     is_nan = IsNaN(edges)
-    bad = Concat <axis = 1> (is_bad, is_nan)
-    every_batch_is_in_range_and_no_value_is_nan = portable.Require(bad)
+    every_batch_is_in_range = portable.Require(is_bad)
+    no_coordinate_is_nan = portable.Require(is_nan)
+    nothing = Add(every_batch_is_in_range, no_coordinate_is_nan)
     column = Cast <to = 7> (value)
     row = Reshape(column, flat)
-    batch = Add(row, every_batch_is_in_range_and_no_value_is_nan)
+    batch = Add(row, nothing)
 }"""
 
 ROI_EDGES = """

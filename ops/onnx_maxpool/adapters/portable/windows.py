@@ -272,8 +272,7 @@ def _adaptive_cells(rank: int) -> list[str]:
         "shape = Shape(X)",
         "spatial = Gather(shape, axes)",
         "wanted = Cast <to = 7> (output_size)",
-        "sizes = Concat <axis = 0> (wanted, spatial)",
-        "are_short = Less(sizes, least)",
+        "are_short = Less(wanted, least)",
         f"most = Constant <value_ints = [{LARGEST_SIDE}]> ()",
         "are_long = Less(most, wanted)",
         f"due = Constant <value_ints = [{rank}]> ()",
@@ -281,8 +280,11 @@ def _adaptive_cells(rank: int) -> list[str]:
         "is_due = Equal(given, due)",
         "is_not_due = Not(is_due)",
         "bad = Concat <axis = 0> (are_short, are_long, is_not_due)",
-        "there_is_a_positive_size_for_each_dimension = portable.Require(bad)",
-        "counts = Add(wanted, there_is_a_positive_size_for_each_dimension)",
+        "every_size_is_in_range = portable.Require(bad)",
+        "are_empty = Less(spatial, least)",
+        "x_has_cells = portable.Require(are_empty)",
+        "nothing = Add(every_size_is_in_range, x_has_cells)",
+        "counts = Add(wanted, nothing)",
     ]
     for axis in range(rank):
         lines += [
