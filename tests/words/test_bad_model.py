@@ -17,9 +17,10 @@ from words.bad_models import model as small_model
 
 import onnx_maxpool
 from onnx_maxpool import ModelError, OperatorError
+from onnx_maxpool.adapters.onnxruntime import ORT_ERRORS
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.inspection import inspect_model
-from onnx_maxpool.cli.main import ORT_ERRORS, main
+from onnx_maxpool.cli.main import main
 from onnx_maxpool.graph.reading import read_model
 
 ROWS = {bad.what: bad for bad in BAD_MODELS}

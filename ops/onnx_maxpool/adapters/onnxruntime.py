@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import onnx
 import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from onnx_maxpool.adapters.registration import config_entry, register, registered_bin_edges
 from onnx_maxpool.errors import ModelError, OperatorError
@@ -31,6 +32,11 @@ FORMAT_ENTRY = "session.load_model_format"
 """The session config entry that names a model's format, `ONNX` or `ORT`, whatever its name or its bytes say."""
 
 CPU = "CPUExecutionProvider"
+
+ORT_ERRORS: tuple[type[Exception], ...] = tuple(
+    each for each in vars(ort_errors).values() if isinstance(each, type) and issubclass(each, Exception)
+)
+"""ONNX Runtime's exceptions, which have no base class of their own. Some of its errors are RuntimeErrors."""
 
 GLOBAL_THREADS = "use_per_session_threads must be false"
 """In what ONNX Runtime says of every session with threads of its own after `set_global_thread_pool_sizes`."""

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 import onnxruntime as ort
 import typer
 from rich.console import Console
+from rich.text import Text
 
 import onnx_maxpool
 from onnx_maxpool.adapters.arrays import from_ort_value, to_ort_value
@@ -25,6 +26,7 @@ from onnx_maxpool.cli.bench import bench
 from onnx_maxpool.cli.comparison import check_comparable, compare_sessions
 from onnx_maxpool.cli.comparison import compare as compare_runs
 from onnx_maxpool.cli.conformance import conformance
+from onnx_maxpool.cli.conversion_check import Check, check_conversion
 from onnx_maxpool.cli.information import info
 from onnx_maxpool.cli.inputs import has_roi_operators, model_inputs, parse_dims
 from onnx_maxpool.cli.inspection import inspect_model
@@ -47,7 +49,7 @@ from onnx_maxpool.cli.terminal import (
     output_table,
     verdict_line,
 )
-from onnx_maxpool.errors import InputError
+from onnx_maxpool.errors import InputError, printable
 from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.graph.reading import has_external_data, read_model
 from onnx_maxpool.operators.registry import newest_versions
@@ -240,17 +242,35 @@ def convert(
     max_pool_indices: Annotated[
         bool, typer.Option("--max-pool-indices", help="Replace ai.onnx's MaxPool too where it gives indices.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run both models in ONNX Runtime and compare all outputs, cell by cell.")
+    ] = False,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            metavar="NAME=FILE|DIR",
+            help="Give --check these inputs: NAME=FILE.npy, NAME=FILE.pb, FILE.npz or a folder of input_0.pb, ...",
+        ),
+    ] = None,
 ) -> None:
-    """Replace our operators by standard ones, so that any runtime has what the model needs."""
+    """Replace our operators by standard ones, so that any runtime has what the model needs.
+
+    With --check, the original runs with our library and the converted model without, on random inputs of several
+    sizes. The exit code is 1 where an output differs; the model is written all the same.
+    """
+    if inputs and not check:
+        raise InputError(f"--input {inputs[0]}: expected with --check")
     parsed = read_model(model)
     check_operators(only or ())
+    sizes = parse_dims(dims or [])
     prepare_files(out)
     converted = to_portable(
         model,
         only=only,
         bin_edges=bin_edges,
         control_flow=control_flow,
-        dims=parse_dims(dims or []),
+        dims=sizes,
         max_pool_indices=max_pool_indices,
     )
     write_model(converted, out, external_data=has_external_data(parsed))
@@ -258,6 +278,8 @@ def convert(
     Console(highlight=False).print(
         f"wrote {out}: {replaced} operator{'s' * (replaced != 1)} replaced", markup=False, soft_wrap=True
     )
+    if check:
+        print_check(check_conversion(model, out, inputs or [], sizes, bin_edges), model, out)
 
 
 @app.command()
@@ -281,6 +303,18 @@ def check_operators(names: Iterable[str]) -> None:
     known = [version.name for version in newest_versions()]
     if unknown := [name for name in names if name not in known]:
         raise InputError(f"--only {unknown[0]}: expected one of {', '.join(known)}")
+
+
+def print_check(found: Check, model: Path, out: Path) -> None:
+    """What was compared, and how it came out. Raises typer.Exit(1) for a difference."""
+    console = Console(highlight=False)
+    runs = f"{found.runs} run{'s' * (found.runs > 1)} on {found.shapes}{' and smaller' * (found.runs > 1)}"
+    said = f"checked {', '.join(found.outputs)} of {out} without our library against {model} with it: {runs}"
+    console.print(said, markup=False, soft_wrap=True)
+    if found.difference is not None:
+        console.print(Text(printable(f"different: {found.difference}"), style="red"), soft_wrap=True)
+        raise typer.Exit(1)
+    console.print(Text("equal in every cell", style="green"))
 
 
 def print_files(console: Console, paths: Iterable[Path]) -> None:

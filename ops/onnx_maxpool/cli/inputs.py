@@ -81,6 +81,23 @@ def needed_inputs(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
     return {value.name: value for value in model.graph.input if value.name not in initialized}
 
 
+def random_dimensions(model: onnx.ModelProto, files: Sequence[str] = ()) -> dict[str, bool] | None:
+    """The symbolic dimensions of the inputs that `files` leave out, as `dims` names them; None if files have all.
+
+    True where a dimension is the first one of each input that has it. Raises what `model_inputs` raises for files.
+    """
+    declared = {value.name: value for value in model.graph.input}
+    given = read_files(files, declared)
+    left = [value for name, value in needed_inputs(model).items() if name not in given]
+    settled = _dims_of_files(given, declared)
+    symbols: dict[str, bool] = {}
+    for value in left:
+        for axis, dim in enumerate(_dims(value)):
+            if isinstance(dim, str) and dim not in settled:
+                symbols[dim] = symbols.get(dim, True) and axis == 0
+    return symbols if left else None
+
+
 def has_roi_operators(model: onnx.ModelProto) -> bool:
     """Whether ROIs can be drawn for it: one of its operators says where they must lie."""
     return any(_nodes_planned(model, "roi"))

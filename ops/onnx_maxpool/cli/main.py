@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import onnx
-from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
+from onnx_maxpool.adapters.onnxruntime import ORT_ERRORS
 from onnx_maxpool.adapters.portable.guards import said_by_guard
 from onnx_maxpool.errors import InputError, ModelError, OperatorError, RowError, printable
 
-# ONNX Runtime's exceptions have no base class of their own.
-ORT_ERRORS = tuple(e for e in vars(ort_errors).values() if isinstance(e, type) and issubclass(e, Exception))
 REFUSALS: tuple[type[Exception], ...] = (
     *(OperatorError, InputError, ModelError, OSError, MemoryError, onnx.checker.ValidationError),
     # Of onnx's reference evaluator, and of onnxruntime where it has no class for the error.
