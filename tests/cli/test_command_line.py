@@ -190,3 +190,13 @@ def test_a_missing_cli_extra_is_one_line(tmp_path: Path) -> None:
     )
     assert ended.returncode == 1
     assert ended.stderr == 'onnx-maxpool needs typer: pip install "onnx-maxpool[cli]"\n'
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "conformance"])
+def test_every_option_says_in_a_sentence_what_it_does(name: str) -> None:
+    assert COMMANDS[name].help
+    for parameter in COMMANDS[name].params:
+        said = getattr(parameter, "help", None) or ""
+        assert re.fullmatch(r"[A-Z].*\.", said, re.DOTALL), f"{name} {parameter.name}: {said}"
+        verb = said.split()[0]
+        assert not re.fullmatch("The|A|An|Of|After|At|How|What|Whether|Only", verb), f"{name} {parameter.name}: {said}"

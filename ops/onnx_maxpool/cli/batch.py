@@ -24,37 +24,49 @@ NEEDED = {"batch": "pyarrow", "ray": "ray"}
 
 
 def batch(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An .onnx file; its external data lies beside it.")],
-    rows: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="A Parquet file, or a folder of .parquet or of .npz files.")
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Read this .onnx file; its external data lies in the same folder.")
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The folder that gets the parts, Parquet files.")],
+    rows: Annotated[
+        Path,
+        typer.Argument(metavar="INPUT", help="Read this Parquet file, or this folder of .parquet or of .npz files."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(metavar="OUTPUT", help="Write the outputs to this folder, in parts that are Parquet files."),
+    ],
     engine: Annotated[
-        Literal["local", "ray"], typer.Option(help="Who computes: processes of this machine, or Ray Data.")
+        Literal["local", "ray"], typer.Option(help="Compute in processes of this machine, or with Ray Data.")
     ] = "local",
     address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster, or auto; without it, Ray runs on this machine.")
+        str | None,
+        typer.Option(help="Use the Ray cluster at this address, or auto. Without it, Ray runs on this machine."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=MOST_THREADS, help="Processes; as many as have processors.")
+        int | None,
+        typer.Option(min=1, max=MOST_THREADS, help="Use this many processes. By default they use all processors."),
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, max=MOST_THREADS, help="Of each process.")] = 1,
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows that run together.")] = 8,
+    threads: Annotated[int, typer.Option(min=1, max=MOST_THREADS, help="Use this many threads in each process.")] = 1,
+    batch_size: Annotated[int, typer.Option(min=1, help="Run this many rows together.")] = 8,
     part_rows: Annotated[
-        int, typer.Option(min=1, help="Rows of a part, at most; but a row group of Parquet is not divided.")
+        int, typer.Option(min=1, help="Write at most this many rows to a part. A row group of Parquet is not divided.")
     ] = 512,
-    rois: Annotated[str | None, typer.Option(help="The input that holds ROIs, where several may.")] = None,
-    bin_edges: Annotated[BinEdges | None, typer.Option(help="How ROI bins are cut.")] = None,
+    rois: Annotated[str | None, typer.Option(help="Take this input for the ROIs, if several could be.")] = None,
+    bin_edges: Annotated[
+        BinEdges | None, typer.Option(help="Compute the edges of ROI bins this way, as the command run does.")
+    ] = None,
     on_error: Annotated[
-        Literal["fail", "skip"], typer.Option(help="At a row that fails: end, or note it in _failed.jsonl and go on.")
+        Literal["fail", "skip"], typer.Option(help="End at a row that fails, or note it in _failed.jsonl and go on.")
     ] = "fail",
-    resume: Annotated[bool, typer.Option("--resume", help="Compute only the parts that OUTPUT lacks.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Compute only the parts that are missing in OUTPUT.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Remove what an earlier run wrote to OUTPUT.")] = False,
 ) -> None:
-    """Run a model over many rows, each with its own image and boxes.
+    """Run a model over the rows of files, each with its own image and boxes, in several processes.
 
-    Columns are named like the model's inputs. The output has the model's outputs, the input's other columns, and
-    input_file and input_row, which say which row each is.
+    Name the columns like the model's inputs. The output has the model's outputs, the other columns of the input, and
+    input_file and input_row, which say which row of the input it was.
     """
     for extra in ("batch", "ray") if engine == "ray" else ("batch",):
         if not find_spec(NEEDED[extra]):

@@ -36,48 +36,79 @@ TABLE_WIDTH = 170
 
 
 def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="A few rows, three samples each.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Time only a few rows, with three samples each.")] = False,
     rows: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Only rows with this in their name, whatever the case.")
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Time only rows with this text in their name, in upper or lower case."),
     ] = None,
     peers: Annotated[
-        list[str] | None, typer.Option("--peer", metavar="NAME", help="Only this peer, as the table calls it.")
+        list[str] | None,
+        typer.Option(
+            "--peer",
+            metavar="NAME",
+            help="Compare only with this peer, by its name in the table. Repeat the option for several.",
+        ),
     ] = None,
     threads: Annotated[
-        list[int] | None, typer.Option(min=1, max=MOST_THREADS, help="Of every runtime; the default is 2, then 1.")
+        list[int] | None,
+        typer.Option(
+            min=1, max=MOST_THREADS, help="Let every runtime use this many threads. The default is 2, and then 1."
+        ),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(min=1, help="Timed samples per row and runtime; 9, or 3 with --quick.")
+        int | None,
+        typer.Option(
+            min=1, help="Take this many samples for each row and runtime. The default is 9, or 3 with --quick."
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help=f"Instruction set to hold ours and some peers to: {', '.join(HELD_TO)}.")
+        str | None,
+        typer.Option(help=f"Limit our library and some peers to this instruction set: {', '.join(HELD_TO)}."),
     ] = None,
     as_json: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Write what is measured; to FILE.jsonl a row a line."),
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            help="Write the results as JSON to this file, or one row a line if it is FILE.jsonl.",
+        ),
     ] = None,
     grid: Annotated[
         bool,
-        typer.Option("--grid", help="Rows drawn at random from the ranges that users have, in place of the table's."),
+        typer.Option(
+            "--grid", help="Time rows drawn at random from the ranges that users have, in place of the table's."
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the rows of --grid.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Draw the rows of --grid with this seed.")] = 0,
     draws: Annotated[
-        int, typer.Option(min=1, help="Rows of --grid for each operator, MaxPooling1 with and without indices apart.")
+        int,
+        typer.Option(
+            min=1, help="Draw this many rows of --grid for each operator, and for MaxPooling1 with and without indices."
+        ),
     ] = ROWS_PER_GROUP,
     operators: Annotated[
         list[str] | None,
-        typer.Option("--operator", metavar="TEXT", help="Of --grid: only those with this in their name."),
+        typer.Option(
+            "--operator", metavar="TEXT", help="Draw rows of --grid only for operators with this text in their name."
+        ),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(min=0, help="After which --grid begins no other row.")] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures of it.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="Begin no other row of --grid after this many seconds.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Draw the results to pictures in this folder.")
+    ] = None,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write its tables, and links to the pictures of --plot.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the tables to this Markdown file, with links to the pictures of --plot."
+        ),
     ] = None,
 ) -> None:
-    """Time our operators in ONNX Runtime against whatever else is installed that computes the same.
+    """Time the operators of this package in ONNX Runtime, and in every other installed runtime that has them.
 
-    That is ONNX Runtime itself, OpenVINO, torch, PaddlePaddle and MNN. Outputs are compared before anything is timed;
-    the exit code is 1 if any differs that should not.
+    These are ONNX Runtime without this package, OpenVINO, torch, PaddlePaddle and MNN. Outputs are compared before
+    anything is timed. The exit code is 1 if an output differs that should be equal.
     """
     if plot is not None and not find_spec("matplotlib"):
         raise InputError('--plot needs matplotlib: pip install "onnx-maxpool[bench]"')

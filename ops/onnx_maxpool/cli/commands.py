@@ -58,30 +58,36 @@ from onnx_maxpool.types import BinEdges
 
 app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]}, pretty_exceptions_enable=False)
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An .onnx file; its external data lies beside it.")]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Read this .onnx file; its external data lies in the same folder.")
+]
 Inputs = Annotated[
     list[str] | None,
     typer.Option(
         "--input",
         metavar="NAME=FILE|DIR",
-        help="NAME=FILE.npy, NAME=FILE.pb (a TensorProto), FILE.npz, or a folder of input_0.pb, input_1.pb, ...",
+        help="Read inputs from NAME=FILE.npy, NAME=FILE.pb (a TensorProto), FILE.npz, or a folder of input_0.pb, "
+        "input_1.pb and so on. Inputs that are not given are random.",
     ),
 ]
 Dims = Annotated[
     list[str] | None,
-    typer.Option("--dim", metavar="NAME=SIZE", help="The size of a symbolic dimension of random inputs."),
+    typer.Option("--dim", metavar="NAME=SIZE", help="Give this size to a symbolic dimension of random inputs."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of the random inputs.")]
+Seed = Annotated[int, typer.Option(min=0, help="Draw random inputs with this seed.")]
 Edges = Annotated[
     BinEdges | None,
     typer.Option(
         "--bin-edges",
-        help="How the edges of ROI bins are computed: as ONNX's reference does, in exact integers, or in double for "
-        "every type. MaxRoiPool's default is onnx, RoiPooling's exact.",
+        help="Compute the edges of ROI bins as ONNX's reference does (onnx), in exact integers (exact), or in double "
+        "for every type (double). The default is onnx for MaxRoiPool and exact for RoiPooling.",
     ),
 ]
 Threads = Annotated[
-    int, typer.Option(min=0, max=MOST_THREADS, help="Of ONNX Runtime within an operator; 0 lets it choose.")
+    int,
+    typer.Option(
+        min=0, max=MOST_THREADS, help="Let ONNX Runtime use this many threads in an operator; with 0 it chooses."
+    ),
 ]
 
 
@@ -112,18 +118,24 @@ def run(
     seed: Seed = 0,
     bin_edges: Edges = None,
     threads: Threads = 0,
-    repeat: Annotated[int, typer.Option(min=1, help="Timed runs after the first.")] = 5,
+    repeat: Annotated[int, typer.Option(min=1, help="Time this many runs after the first.")] = 5,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz|DIR", help="Save the outputs; a folder gets output_0.pb, ...")
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz|DIR",
+            help="Save the outputs to this .npz file, or as output_0.pb and so on to this folder.",
+        ),
     ] = None,
     inputs_folder: Annotated[
         Path | None,
         typer.Option(
-            "--save-inputs", metavar="DIR", help="Save the inputs as input_0.pb, ..., which --input DIR reads."
+            "--save-inputs",
+            metavar="DIR",
+            help="Save the inputs as input_0.pb and so on to this folder, which --input DIR reads.",
         ),
     ] = None,
 ) -> None:
-    """Run a model on inputs from files, or on random ones of the declared types and shapes."""
+    """Run a model on inputs from files or on random inputs, and say what it gives and how long it takes."""
     parsed = read_model(model)
     session = load(model, _options(threads), bin_edges=bin_edges)
     arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
@@ -155,7 +167,7 @@ def run(
 def inspect(
     model: Model, as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False
 ) -> None:
-    """List a model's operators that this package provides, and what ONNX Runtime alone says to them."""
+    """List a model's operators that this package provides, and say whether ONNX Runtime can run them without it."""
     facts = inspect_model(read_model(model))
     if as_json:
         typer.echo(json.dumps(asdict(facts), indent=2))
@@ -170,7 +182,7 @@ def inspect(
 def compare(
     model: Model,
     other: Annotated[
-        Path | None, typer.Argument(metavar="OTHER", help="A model to compare it with, in place of the reference.")
+        Path | None, typer.Argument(metavar="OTHER", help="Compare with this model, in place of the reference.")
     ] = None,
     inputs: Inputs = None,
     dims: Dims = None,
@@ -181,16 +193,16 @@ def compare(
         float | None,
         typer.Option(
             min=0,
-            help="How far outputs may be apart, in parts of an output's largest value. "
-            "Default: 1e-4 for float and double, 1e-2 for float16, 5e-2 for bfloat16, 0 for others.",
+            help="Allow an output to differ by this part of its largest value. "
+            "The default is 1e-4 for float and double, 1e-2 for float16, 5e-2 for bfloat16, and 0 for other types.",
         ),
     ] = None,
 ) -> None:
     """Compare a model in ONNX Runtime with the reference evaluator, or with another model.
 
-    Our operators' nodes are compared exactly, each with the reference on the inputs that it really got; the model's
-    outputs within a tolerance, as operators such as Conv and Gemm differ in the last digits. Exit code 1 where a node
-    or an output differs.
+    Each node of this package's operators is compared exactly with the reference, on the inputs that the node gets in
+    the run. The model's outputs are compared within a tolerance, because runtimes sum Conv and Gemm in different
+    orders. The exit code is 1 if a node or an output differs.
     """
     if tolerance is not None and not math.isfinite(tolerance):
         raise InputError(f"--tolerance {tolerance}: expected a finite number")
@@ -226,21 +238,31 @@ def compare(
 @app.command()
 def convert(
     model: Model,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The .onnx file to write.")],
-    to: Annotated[Literal["portable"], typer.Option(help="What to: standard operators.")] = "portable",
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Write the converted model to this .onnx file.")],
+    to: Annotated[
+        Literal["portable"],
+        typer.Option(help="Convert to this form. There is one: portable has only standard operators."),
+    ] = "portable",
     only: Annotated[
-        list[str] | None, typer.Option(metavar="OPERATOR", help="Replace this operator alone; may be given repeatedly.")
+        list[str] | None,
+        typer.Option(metavar="OPERATOR", help="Replace only this operator. Repeat the option for several."),
     ] = None,
     bin_edges: Edges = None,
     control_flow: Annotated[
-        bool, typer.Option("--control-flow/--no-control-flow", help="Whether Loop and If may be written.")
+        bool,
+        typer.Option(
+            "--control-flow/--no-control-flow",
+            help="Write Loop and If, or do without. Without them, all shapes must be known.",
+        ),
     ] = True,
     dims: Annotated[
         list[str] | None,
-        typer.Option("--dim", metavar="NAME=SIZE", help="The size of a symbolic dimension of the inputs."),
+        typer.Option(
+            "--dim", metavar="NAME=SIZE", help="Give this size to a symbolic dimension of the inputs, for good."
+        ),
     ] = None,
     max_pool_indices: Annotated[
-        bool, typer.Option("--max-pool-indices", help="Replace ai.onnx's MaxPool too where it gives indices.")
+        bool, typer.Option("--max-pool-indices", help="Also replace ai.onnx's MaxPool where its indices are used.")
     ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Run both models in ONNX Runtime and compare all outputs, cell by cell.")
@@ -250,14 +272,15 @@ def convert(
         typer.Option(
             "--input",
             metavar="NAME=FILE|DIR",
-            help="Give --check these inputs: NAME=FILE.npy, NAME=FILE.pb, FILE.npz or a folder of input_0.pb, ...",
+            help="Let --check use these inputs: NAME=FILE.npy, NAME=FILE.pb, FILE.npz, or a folder of input_0.pb and "
+            "so on.",
         ),
     ] = None,
 ) -> None:
-    """Replace our operators by standard ones, so that any runtime has what the model needs.
+    """Replace the operators of this package with standard ones, which every runtime has.
 
-    With --check, the original runs with our library and the converted model without, on random inputs of several
-    sizes. The exit code is 1 where an output differs; the model is written all the same.
+    With --check, the original model runs with the library of this package and the converted model without, on random
+    inputs of several sizes. The exit code is 1 if an output differs; the converted model is written in any case.
     """
     if inputs and not check:
         raise InputError(f"--input {inputs[0]}: expected with --check")
@@ -283,8 +306,8 @@ def convert(
 
 
 @app.command()
-def demo(out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("demo.png")) -> None:
-    """Find look-alikes of a region in a photograph, and draw them."""
+def demo(out: Annotated[Path, typer.Option(help="Write the picture to this PNG file.")] = Path("demo.png")) -> None:
+    """Find all regions of a photograph that look like a given one, and draw them."""
     from onnx_maxpool.demo.search import demo as draw_demo
 
     prepare_files(out)
