@@ -15,10 +15,11 @@ from onnx_maxpool.adapters.arrays import run
 from onnx_maxpool.adapters.collation import concatenate, split
 from onnx_maxpool.adapters.columns import Column, Failures, column, groups, row_count
 from onnx_maxpool.adapters.onnxruntime import PROTOBUF_LIMIT, Providers, load
+from onnx_maxpool.adapters.signature import check_rois_are_named, signature
 from onnx_maxpool.errors import InputError, ModelError, RowError, shape
 from onnx_maxpool.graph.batching import BOX_COLUMNS, Batching, BatchOutput, batching
 from onnx_maxpool.graph.check import check_model
-from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.reading import Model, is_ort_format, read_model
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.processes import MOST_THREADS
 from onnx_maxpool.types import Array, BinEdges
@@ -56,9 +57,11 @@ class Predictor:
         """Read the model and find what its axes count; the session comes later.
 
         `model` is a path that the processes which call the predictor can read, or bytes or a ModelProto with all its
-        data. `threads` are ONNX Runtime's within an operator; 0 lets it choose. `session_options` has attributes of
-        `SessionOptions` by name, and config entries, whose names have dots. `rois` names the input that holds ROIs,
-        where it cannot be found. Other arguments are those of `load`.
+        data. Of a model in ORT format, a file whose name ends in `.ort` or its bytes, only inputs and outputs are known: its
+        session is made at once, `rois` must name the input that holds ROIs, and the symbol of an output's first axis
+        says what it counts. `threads` are ONNX Runtime's within an operator; 0 lets it choose. `session_options`
+        has attributes of `SessionOptions` by name, and config entries, whose names have dots. `rois` names the input
+        that holds ROIs, where it cannot be found. Other arguments are those of `load`.
 
         Raises OSError, ModelError, OperatorError and ValueError as `load` does, and InputError for options and `rois`
         that there are not, and for a model that cannot run in batches.
@@ -74,11 +77,19 @@ class Predictor:
             raise InputError(f"session_options is {found}, expected a mapping of names to values, which pickles")
         self._options = {"log_severity_level": 4, "intra_op_num_threads": threads, **(session_options or {})}
         _session_options(self._options)
+        self._start_anew()
+        self.batching: Batching = batching(self._read(rois), rois)
+        """What the axes of the model's inputs and outputs count."""
+
+    def _read(self, rois: str | None) -> onnx.ModelProto:
+        """The model, or of one in ORT format its inputs and outputs."""
+        if is_ort_format(self._model):
+            parsed = signature(self.session)
+            check_rois_are_named(parsed, rois)
+            return parsed
         parsed = read_model(self._model, "check")
         check_model(Survey(parsed))
-        self.batching: Batching = batching(parsed, rois)
-        """What the axes of the model's inputs and outputs count."""
-        self._start_anew()
+        return parsed
 
     def _start_anew(self) -> None:
         self._lock = threading.Lock()

@@ -16,7 +16,7 @@ from onnx_maxpool.adapters.predictor import Predictor
 from onnx_maxpool.batch.compute import FAILED_FOLDER, Computer, OnError, PartResult, check_columns, writing
 from onnx_maxpool.batch.inputs import Part, find_input
 from onnx_maxpool.errors import OutputError, RowError, WorkerError
-from onnx_maxpool.graph.reading import external_files, read_model
+from onnx_maxpool.graph.reading import external_files, is_ort_format, read_model
 from onnx_maxpool.types import BinEdges
 
 Existing = Literal["refuse", "resume", "overwrite"]
@@ -188,7 +188,7 @@ def write_whole(path: Path, text: str) -> None:
 def model_digest(path: Path) -> str:
     """Changes when the model does: its content, and the sizes and times of the files with its external data."""
     digest = hashlib.sha256(path.read_bytes())
-    for name in external_files(read_model(path)):
+    for name in [] if is_ort_format(path) else external_files(read_model(path)):
         status = (path.parent / name).stat()
         digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}".encode())
     return digest.hexdigest()
