@@ -32,6 +32,7 @@ def onnxruntime_openvino(path: Path, feeds: Arrays) -> Sequence[Any]:
 
 
 def onnxruntime_qnn(path: Path, feeds: Arrays) -> Sequence[Any]:
+    """On a simulated chip that has float16, as newer ones do (here a Snapdragon 8 Gen 2), and not on the CPU."""
     import onnxruntime as ort
     import onnxruntime_qnn as qnn
 
@@ -40,7 +41,9 @@ def onnxruntime_qnn(path: Path, feeds: Arrays) -> Sequence[Any]:
     device = next(device for device in ort.get_ep_devices() if device.ep_name == "QNNExecutionProvider")
     settings = ort.SessionOptions()
     settings.log_severity_level = 4
-    settings.add_provider_for_devices([device], {"backend_path": qnn.get_qnn_htp_path()})
+    settings.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    chip = {"soc_model": "43", "htp_arch": "73"}
+    settings.add_provider_for_devices([device], {"backend_path": qnn.get_qnn_htp_path(), **chip})
     return ort.InferenceSession(str(path), settings).run(None, feeds)
 
 

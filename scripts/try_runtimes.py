@@ -2,8 +2,11 @@
 
 Each runs in a child process, as some crash; those that are not installed here get an environment of their own, from
 PyPI, under --work. Every case is random and compared cell by cell. docs/portable-runtimes.md is written from the
-results, which are kept beside it, so that runtimes may be tried one by one. The exit code is 1 where a runtime that is
-said to be right is not.
+results, which are kept beside it, so that runtimes may be tried one by one. The exit code is 1 where a case is wrong
+that should be right: `Runtime.faults` has those that a runtime is known to fail in.
+
+`--beside` is for scripts/check: the runtimes of the extra `runtimes`, which the tests do not run, all at once. It
+writes nothing.
 """
 
 from __future__ import annotations
@@ -11,11 +14,14 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,7 +40,7 @@ from onnx_maxpool.difference import first_difference
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase  # noqa: E402
+from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase, cases_of  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "portable-runtimes.md"
 LIMIT_S = 1800
@@ -50,10 +56,12 @@ class Runtime:
     """That must be there."""
     backend: str
     """Its name among the conformance suite's backends, whose table says what it is installed from."""
-    beside: bool = True
-    """Whether it installs beside us, and must be right but for `faults` where `--beside` is given."""
+    beside: bool = False
+    """Whether the extra `runtimes` has it."""
     faults: str = ""
     """A pattern for the kinds of cases that it is known to fail in."""
+    element_type: str = "float"
+    """That every operator, rank and type of index is asked in."""
     also: Sequence[str] = ()
     """The other types that it is asked for."""
 
@@ -64,21 +72,46 @@ RUNTIMES = {
     "onnxruntime": Runtime("ONNX Runtime", ["onnxruntime"], "onnxruntime", also=TYPES),
     "onnx_reference": Runtime("onnx.reference", ["onnx"], "onnx-reference", also=TYPES),
     "openvino": Runtime(
-        "OpenVINO, f32", ["openvino"], "openvino", also=TYPES, faults="double|u?int32|u?int64$|u?int64,"
+        "OpenVINO, f32",
+        ["openvino"],
+        "openvino",
+        faults="double|, u?int32$|, u?int64$|, u?int(32|64), ",  # in float32 and 32 bits
+        also=TYPES,
     ),
-    "opencv": Runtime("OpenCV", ["cv2", "onnx"], "opencv", also=TYPES, faults=", u?int"),
-    "tract": Runtime("tract", ["tract"], "tract", also=TYPES, faults=", u?int|double"),
+    "opencv": Runtime(
+        "OpenCV",
+        ["cv2", "onnx"],
+        "opencv",
+        beside=True,
+        faults=", u?int64$|, u?int64, ",  # in 32 bits
+        also=TYPES,
+    ),
+    "tract": Runtime("tract", ["tract"], "tract", beside=True, also=TYPES),
     "iree": Runtime(
         "IREE, llvm-cpu",
         ["iree.compiler", "iree.runtime", "onnx"],
         "iree",
+        beside=True,
         also=TYPES,
-        faults="uint64|, u?int|MaxPool with indices",  # the last in some shapes: its own code generator fails
     ),
-    "emx_onnx_cgen": Runtime("emx-onnx-cgen, cc", ["emx_onnx_cgen"], "emx", also=TYPES),
-    "onnx2torch": Runtime("onnx2torch", ["onnx2torch"], "onnx2torch", beside=False),
+    "emx_onnx_cgen": Runtime("emx-onnx-cgen, cc", ["emx_onnx_cgen"], "emx", beside=True, also=TYPES),
+    "onnx2torch": Runtime(
+        "onnx2torch",
+        ["onnx2torch"],
+        "onnx2torch",
+        beside=True,
+        faults="indices uint",  # torch cannot add them
+    ),
     "onnxruntime_openvino": Runtime(
-        "ONNX Runtime, OpenVINO provider", ["onnxruntime_openvino"], "onnxruntime-openvino", beside=False
+        "ONNX Runtime, OpenVINO provider", ["onnxruntime_openvino"], "onnxruntime-openvino"
+    ),
+    "onnxruntime_qnn": Runtime(
+        "ONNX Runtime, QNN provider, simulator",
+        ["onnxruntime_qnn"],
+        "qnn",
+        # ROIs at run time need float32, and it does not support unsigned indices.
+        faults="^MaxRoiPool$|^RoiPooling$|rank 5, indices|indices uint|with indices, rank 5",
+        element_type="float16",
     ),
     "onnxruntime_qnn": Runtime("ONNX Runtime, QNN provider, simulator", ["onnxruntime_qnn"], "qnn", beside=False),
 }
@@ -98,20 +131,20 @@ class Job:
 STATIC, LOOPS = "without control flow", "with control flow"
 
 
-def jobs(runtime: Runtime, count: int) -> Iterator[Job]:
-    """The cases of a runtime: the same ones for each."""
-    kinds = FLOAT_CASES | {
+def jobs(runtime: Runtime, count: int, seed: int, *, loops: bool) -> Iterator[Job]:
+    """The cases of a runtime: the same ones for each of one type; one of each kind with `loops`, too."""
+    kinds = cases_of(runtime.element_type) | {
         kind: maker
         for kind, maker in TYPED_CASES.items()
         if kind.split(", ")[1] in runtime.also  # bfloat16 has no arrays that travel
     }
     for number, (kind, maker) in enumerate(kinds.items()):
-        rng = np.random.default_rng([2026, number])
+        rng = np.random.default_rng([seed, number])
         for i in range(count):
             case = maker(rng)
             expected = case.expected()
             yield Job(kind, STATIC, case, case.converted(), expected)
-            if i == 0 and kind in FLOAT_CASES and not kind.startswith("MaxPool "):
+            if loops and i == 0 and kind in FLOAT_CASES and not kind.startswith("MaxPool "):
                 yield Job(kind, LOOPS, case, to_portable(case.model), expected)
 
 
@@ -176,10 +209,8 @@ def difference(given: str | list[Any], expected: Sequence[Any]) -> str:
     return ""
 
 
-def tried(name: str, runtime: Runtime, count: int, work: Path) -> dict[str, Any]:
+def tried(name: str, python: str, todo: Sequence[Job], work: Path) -> dict[str, Any]:
     """A runtime's results: by form and kind, how many cases are right of how many, and the first fault."""
-    python = environment(name, runtime, work)
-    todo = list(jobs(runtime, count))
     results: dict[str, dict[str, Any]] = {STATIC: {}, LOOPS: {}}
     for job, given in zip(todo, answers(name, python, todo, work / f"{name}-jobs"), strict=True):
         row = results[job.form].setdefault(job.kind, {"right": 0, "of": 0, "fault": ""})
@@ -187,7 +218,7 @@ def tried(name: str, runtime: Runtime, count: int, work: Path) -> dict[str, Any]
         row["of"] += 1
         row["right"] += not found
         row["fault"] = row["fault"] or short(found)
-    code = f"import importlib.metadata; print(importlib.metadata.version({BACKENDS[runtime.backend].packages[0]!r}))"
+    code = f"import importlib.metadata; print(importlib.metadata.version({BACKENDS[RUNTIMES[name].backend].packages[0]!r}))"
     told = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
     return {"version": told, "date": datetime.date.today().isoformat(), **results}
 
@@ -214,15 +245,16 @@ that hold equal ones, and is compared cell by cell. A runtime is right where eve
 
 def document(results: dict[str, Any]) -> str:
     known = {name: results[name] for name in RUNTIMES if name in results}
-    rows = [["runtime", "version", STATIC, LOOPS, "what it says of that, or the first cell that differs"]]
+    rows = [["runtime", "version", "type", STATIC, LOOPS, "what it says of that, or the first cell that differs"]]
     for name, found in known.items():
-        cells = [RUNTIMES[name].title, found["version"]]
+        cells = [RUNTIMES[name].title, found["version"], RUNTIMES[name].element_type]
         for form in (STATIC, LOOPS):
             floats = [row for kind, row in found[form].items() if kind in FLOAT_CASES]
-            cells.append(f"{sum(row['right'] for row in floats)} of {sum(row['of'] for row in floats)}")
+            right, total = (sum(row[key] for row in floats) for key in ("right", "of"))
+            cells.append(f"{right} of {total}" if total else "")
         fault = next((row["fault"] for row in found[LOOPS].values() if row["fault"]), "")
         rows.append([*cells, f"`{fault}`" if fault else ""])
-    parts = [HEAD, "## Float: cases that are right\n", table(rows)]
+    parts = [HEAD, "## Cases that are right\n", table(rows)]
     notes: dict[str, int] = {}
 
     def cell(row: dict[str, Any] | None) -> str:
@@ -232,8 +264,16 @@ def document(results: dict[str, Any]) -> str:
             return "right"
         return f"{row['right']} of {row['of']} [{notes.setdefault(row['fault'], len(notes) + 1)}]"
 
-    for title, kinds in (("Float, by operator", FLOAT_CASES), ("Other types", TYPED_CASES)):
-        shown = {name: found for name, found in known.items() if any(kind in found[STATIC] for kind in kinds)}
+    for title, kinds, types in (
+        ("Float, by operator", FLOAT_CASES, ["float"]),
+        ("Float16, by operator", FLOAT_CASES, ["float16"]),
+        ("Other types", TYPED_CASES, ["float", "float16"]),
+    ):
+        shown = {
+            name: found
+            for name, found in known.items()
+            if RUNTIMES[name].element_type in types and any(kind in found[STATIC] for kind in kinds)
+        }
         header = [STATIC, *(RUNTIMES[name].title for name in shown)]
         lines = [
             [kind, *(cell(found[STATIC].get(kind)) for found in shown.values())]
@@ -251,11 +291,21 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (header, ["---"] * len(header), *lines))
 
 
+def unexpected(runtime: Runtime, found: dict[str, Any]) -> str:
+    """The kinds of cases that are not right and should be, with what is wrong."""
+    return "; ".join(
+        f"{kind}: {row['fault']}"
+        for kind, row in found[STATIC].items()
+        if row["fault"] and not (runtime.faults and re.search(runtime.faults, kind))
+    )
+
+
 def main(
     names: Annotated[list[str] | None, typer.Argument(help="Runtimes to try; all unless given.")] = None,
     *,
-    beside: Annotated[bool, typer.Option(help="Only those that install beside us, and write nothing.")] = False,
+    beside: Annotated[bool, typer.Option(help="Only those of the extra `runtimes`, and write nothing.")] = False,
     count: Annotated[int, typer.Option(min=1, help="Cases of each kind.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random cases.")] = 2026,
     work: Annotated[Path, typer.Option(help="Where environments are kept.")] = ROOT / "build" / "runtimes",
 ) -> None:
     if unknown := [name for name in names or [] if name not in RUNTIMES]:
@@ -263,26 +313,31 @@ def main(
     work = work.resolve()
     kept = DOCUMENT.with_suffix(".json")
     console = Console(highlight=False)
-    shown = plain_table("runtime", "right", "of", "not as expected")
+    shown = plain_table("runtime", "right", "of", "seconds", "not as expected")
+    chosen = names or [name for name, runtime in RUNTIMES.items() if runtime.beside or not beside]
+    missing = [name for name in chosen for module in RUNTIMES[name].modules if not _is_here(module)]
+    if beside and missing:
+        raise SystemExit(f"{', '.join(dict.fromkeys(missing))} missing, expected here: pip install '.[runtimes]'")
+
+    def run(name: str) -> tuple[str, dict[str, Any], float]:
+        todo = list(jobs(RUNTIMES[name], count, seed, loops=not beside))
+        start = time.monotonic()
+        return name, tried(name, environment(name, RUNTIMES[name], work), todo, work), time.monotonic() - start
+
     failed = False
-    for name in names or [name for name, runtime in RUNTIMES.items() if runtime.beside or not beside]:
-        runtime = RUNTIMES[name]
-        with console.status(name):
-            found = tried(name, runtime, count, work)
-        rows = found[STATIC]
-        wrong = [
-            kind
-            for kind, row in rows.items()
-            if row["fault"] and not (runtime.faults and re.search(runtime.faults, kind)) and runtime.beside
-        ]
-        failed |= bool(wrong)
-        right, total = (str(sum(row[key] for row in rows.values())) for key in ("right", "of"))
-        shown.add_row(runtime.title, right, total, "; ".join(f"{kind}: {rows[kind]['fault']}" for kind in wrong))
-        if not beside:
-            results = json.loads(kept.read_text()) if kept.exists() else {}
-            results[name] = found
-            kept.write_text(json.dumps(results, indent=1) + "\n")
-            DOCUMENT.write_text(document(results))
+    # The one that compiles longest comes first.
+    order = sorted(chosen, key=lambda name: name != "iree") if beside else chosen
+    with ThreadPoolExecutor(os.cpu_count() if beside else 1) as pool, console.status(", ".join(order)):
+        for name, found, seconds in pool.map(run, order):
+            rows, wrong = found[STATIC], unexpected(RUNTIMES[name], found)
+            failed |= bool(wrong)
+            right, total = (str(sum(row[key] for row in rows.values())) for key in ("right", "of"))
+            shown.add_row(RUNTIMES[name].title, right, total, f"{seconds:.0f}", wrong)
+            if not beside:
+                results = json.loads(kept.read_text()) if kept.exists() else {}
+                results[name] = found
+                kept.write_text(json.dumps(results, indent=1) + "\n")
+                DOCUMENT.write_text(document(results))
     console.print(shown)
     sys.exit(failed)
 

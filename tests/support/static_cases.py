@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -153,39 +154,30 @@ def max_pool_case(rng: np.random.Generator, element_type: str, rank: int) -> Sta
 
 Maker = Callable[[np.random.Generator], StaticCase]
 
-FLOAT_CASES: dict[str, Maker] = {
-    "MaxRoiPool": lambda rng: roi_case(rng, "MaxRoiPool", "float", constant=False),
-    "MaxRoiPool, constant ROIs": lambda rng: roi_case(rng, "MaxRoiPool", "float", constant=True),
-    "RoiPooling": lambda rng: roi_case(rng, "RoiPooling", "float", constant=False),
-    "RoiPooling, constant ROIs": lambda rng: roi_case(rng, "RoiPooling", "float", constant=True),
-    **{
-        f"AdaptiveMaxPool, rank {rank + 2}": lambda rng, rank=rank: adaptive_case(rng, "float", rank, None)  # type: ignore[misc]
-        for rank in (1, 2, 3)
-    },
-    **{
-        f"AdaptiveMaxPool, rank {rank + 2}, indices {index}": lambda rng, rank=rank, index=index: adaptive_case(  # type: ignore[misc]
-            rng, "float", rank, index
+
+def cases_of(element_type: str) -> dict[str, Maker]:
+    """Every operator, rank and type of index, with values of one type, by what it is."""
+    makers: dict[str, Maker] = {}
+    for operator in ("MaxRoiPool", "RoiPooling"):
+        makers[operator] = partial(roi_case, operator=operator, element_type=element_type, constant=False)
+        makers[f"{operator}, constant ROIs"] = partial(
+            roi_case, operator=operator, element_type=element_type, constant=True
         )
-        for rank in (1, 2, 3)
-        for index in ("int64", "int32")
-    },
-    **{
-        f"MaxPooling1, rank {rank + 2}": lambda rng, rank=rank: sliding_case(rng, "float", rank, None)  # type: ignore[misc]
-        for rank in (2, 3)
-    },
-    **{
-        f"MaxPooling1, rank {rank + 2}, indices {index}": lambda rng, rank=rank, index=index: sliding_case(  # type: ignore[misc]
-            rng, "float", rank, index
-        )
-        for rank in (2, 3)
-        for index in ("uint32", "uint64")
-    },
-    **{
-        f"MaxPool with indices, rank {rank + 2}": lambda rng, rank=rank: max_pool_case(rng, "float", rank)  # type: ignore[misc]
-        for rank in (1, 2, 3)
-    },
-}
-"""What is asked of every runtime, by what it is."""
+    for index in (None, "int64", "int32"):
+        for rank in (1, 2, 3):
+            about = f"AdaptiveMaxPool, rank {rank + 2}{f', indices {index}' if index else ''}"
+            makers[about] = partial(adaptive_case, element_type=element_type, rank=rank, index_type=index)
+    for index in (None, "uint32", "uint64"):
+        for rank in (2, 3):
+            about = f"MaxPooling1, rank {rank + 2}{f', indices {index}' if index else ''}"
+            makers[about] = partial(sliding_case, element_type=element_type, rank=rank, index_type=index)
+    for rank in (1, 2, 3):
+        makers[f"MaxPool with indices, rank {rank + 2}"] = partial(max_pool_case, element_type=element_type, rank=rank)
+    return makers
+
+
+FLOAT_CASES = cases_of("float")
+"""What is asked of every runtime that computes in float."""
 
 ROI_TYPES = ("float16", "bfloat16", "double")
 INTEGER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -193,17 +185,15 @@ INTEGER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
 
 def _typed_cases() -> Iterator[tuple[str, Maker]]:
     for name in ROI_TYPES:
-        yield f"MaxRoiPool, {name}", lambda rng, name=name: roi_case(rng, "MaxRoiPool", name, constant=False)
+        yield f"MaxRoiPool, {name}", partial(roi_case, operator="MaxRoiPool", element_type=name, constant=False)
         yield (
             f"AdaptiveMaxPool, {name}, indices int64",
-            lambda rng, name=name: adaptive_case(rng, name, 2, "int64"),
+            partial(adaptive_case, element_type=name, rank=2, index_type="int64"),
         )
     for name in INTEGER_TYPES:
-        yield f"MaxPooling1, {name}", lambda rng, name=name: sliding_case(rng, name, 2, None)
-        yield (
-            f"MaxPooling1, {name}, indices uint32",
-            lambda rng, name=name: sliding_case(rng, name, 2, "uint32"),
-        )
+        for index in (None, "uint32"):
+            about = f"MaxPooling1, {name}{f', indices {index}' if index else ''}"
+            yield about, partial(sliding_case, element_type=name, rank=2, index_type=index)
 
 
 TYPED_CASES: dict[str, Maker] = dict(_typed_cases())

@@ -148,9 +148,11 @@ def pooled(
     dims = (*x.shape[:2], *sizes)
     if 0 in dims:
         return [np.zeros(dims, dtype) for dtype in (x.dtype, index_type) if dtype is not None]
-    computed = _computed(graph, x)
+    planes = x.shape[0] * x.shape[1]  # one axis, as accelerators have but four
+    computed = graph.reshape(_computed(graph, x), (planes, *call.spatial))
     if index_type is None:
-        return [_typed(graph, window_max(graph, computed, plans).values, x.dtype)]
+        values = window_max(graph, computed, plans).values
+        return [graph.reshape(_typed(graph, values, x.dtype), dims)]
     label_type = COMPUTED_INDEX.get(index_type, index_type)
     if numbers.size > np.iinfo(label_type).max + 1:
         label_type = INT64
@@ -158,15 +160,16 @@ def pooled(
     labels = maxima.labels
     assert labels is not None
     if isinstance(labels, np.ndarray):
-        # Windows of one cell each: what does not depend on values some runtimes do not give as an output.
+        # Windows of one cell each: what does not depend on values some runtimes do not give as an output. Its shape is
+        # the output's, as IREE takes what both branches are for the node's result.
         never = graph.elementwise("Less", maxima.values, maxima.values)
+        labels = np.broadcast_to(labels, never.shape)
         labels = graph.elementwise("Where", never, labels, labels)
     labels = _typed(graph, labels, index_type, numbers.size)
-    channels = x.shape[0] * x.shape[1]
-    if per_tensor and channels > 1:
-        first = row_major((*x.shape[:2], *(1 for _ in sizes))) * numbers.size
+    if per_tensor and planes > 1:
+        first = row_major((planes, *(1 for _ in sizes))) * numbers.size
         labels = graph.elementwise("Add", labels, first.astype(index_type))
-    return [_typed(graph, maxima.values, x.dtype), labels]
+    return [graph.reshape(_typed(graph, maxima.values, x.dtype), dims), graph.reshape(labels, dims)]
 
 
 def _computed(graph: Graph, x: Value) -> Tensor:
