@@ -40,7 +40,7 @@ from onnx_maxpool.difference import first_difference
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase, cases_of  # noqa: E402
+from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase, cases_of, nan_cases  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "portable-runtimes.md"
 LIMIT_S = 1800
@@ -128,7 +128,7 @@ class Job:
     expected: Sequence[Any]
 
 
-STATIC, LOOPS = "without control flow", "with control flow"
+STATIC, LOOPS, NAN = "without control flow", "with control flow", "NaN"
 
 
 def jobs(runtime: Runtime, count: int, seed: int, *, loops: bool) -> Iterator[Job]:
@@ -146,6 +146,8 @@ def jobs(runtime: Runtime, count: int, seed: int, *, loops: bool) -> Iterator[Jo
             yield Job(kind, STATIC, case, case.converted(), expected)
             if loops and i == 0 and kind in FLOAT_CASES and not kind.startswith("MaxPool "):
                 yield Job(kind, LOOPS, case, to_portable(case.model), expected)
+    for kind, (case, expected) in nan_cases(runtime.element_type).items():
+        yield Job(kind, NAN, case, case.converted(), expected)
 
 
 def environment(name: str, runtime: Runtime, work: Path) -> str:
@@ -209,10 +211,25 @@ def difference(given: str | list[Any], expected: Sequence[Any]) -> str:
     return ""
 
 
+def what_a_nan_gives(given: str | list[Any], expected: Sequence[Any]) -> str:
+    """Whether outputs are NaN where they should be, in a few words, or in the runtime's."""
+    if isinstance(given, str):
+        return f"`{short(given)}`"
+    y, right = given[0].astype(np.float64), expected[0].astype(np.float64)
+    due, wrong = np.isnan(right), (y != right) & ~(np.isnan(y) & np.isnan(right))
+    if (wrong & ~due).any():
+        return f"{(wrong & ~due).sum()} of {(~due).sum()} other cells differ"
+    lost = (wrong & due).sum()
+    return f"{lost} of {due.sum()} are lost" if lost else "NaN"
+
+
 def tried(name: str, python: str, todo: Sequence[Job], work: Path) -> dict[str, Any]:
     """A runtime's results: by form and kind, how many cases are right of how many, and the first fault."""
-    results: dict[str, dict[str, Any]] = {STATIC: {}, LOOPS: {}}
+    results: dict[str, dict[str, Any]] = {STATIC: {}, LOOPS: {}, NAN: {}}
     for job, given in zip(todo, answers(name, python, todo, work / f"{name}-jobs"), strict=True):
+        if job.form == NAN:
+            results[NAN][job.kind] = what_a_nan_gives(given, job.expected)
+            continue
         row = results[job.form].setdefault(job.kind, {"right": 0, "of": 0, "fault": ""})
         found = difference(given, job.expected)
         row["of"] += 1
@@ -240,6 +257,15 @@ HEAD = """# Where the portable forms run
 Written by `scripts/try_runtimes.py`; do not edit. Each runtime runs in a process of its own and knows nothing of our
 operators; every case is random, with malformed, huge and infinite ROIs, empty bins, -inf among the values and windows
 that hold equal ones, and is compared cell by cell. A runtime is right where every cell is.
+"""
+
+
+ABOUT_NAN = """
+## NaN
+
+What a window gives that holds a NaN is what the runtime's Max gives; ours says NaN (G3). There is one NaN in each
+channel, at every place in turn. An index of such a window is that of any of its cells. A ROI with a NaN or a bad batch
+number gives NaN in the whole, as there is nothing that could stop the run.
 """
 
 
@@ -281,6 +307,10 @@ def document(results: dict[str, Any]) -> str:
             if any(kind in found[STATIC] for found in shown.values())
         ]
         parts += [f"\n## {title}\n", table([header, *lines])]
+    asked = {name: found[NAN] for name, found in known.items() if NAN in found}
+    kinds_of_nan = list(next(iter(asked.values()), {}))
+    lines = [[RUNTIMES[name].title, *(found[kind] for kind in kinds_of_nan)] for name, found in asked.items()]
+    parts += [ABOUT_NAN, table([["runtime", *kinds_of_nan], *lines])]
     parts.append("")
     parts += [f"{number}. `{fault}`" for fault, number in notes.items()]
     return "\n".join(parts) + "\n"

@@ -198,3 +198,37 @@ def _typed_cases() -> Iterator[tuple[str, Maker]]:
 
 TYPED_CASES: dict[str, Maker] = dict(_typed_cases())
 """Other types, by what they are."""
+
+
+def nan_cases(element_type: str) -> dict[str, tuple[StaticCase, list[Array]]]:
+    """With NaN in the map, at every place of a window in turn, or in ROIs.
+
+    The outputs are those of our rules (G3), and for bad ROIs those that the form without control flow promises.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.integers(-9, 10, (1, 16, 4, 4)).astype(dtype_of(element_type)) / 4
+    x.reshape(16, 16)[np.arange(16), np.arange(16)] = np.nan
+    x = x.astype(dtype_of(element_type))
+    whole = np.array([[0, 0, 0, 3, 3], [0, 2, 2, 3, 3], [0, 0, 0, 0, 0]], dtype_of(element_type))
+    sides: dict[str, Any] = {"pooled_shape": [2, 2], "spatial_scale": 1.0}
+    cases = {
+        "MaxRoiPool, NaN in the map": StaticCase("MaxRoiPool", "", {"X": x, "rois": whole}, {}, sides),
+        "MaxRoiPool, constant ROIs, NaN in the map": StaticCase("MaxRoiPool", "", {"X": x}, {"rois": whole}, sides),
+        "AdaptiveMaxPool, NaN in the map": StaticCase(
+            "AdaptiveMaxPool", "", {"X": x}, {"output_size": np.array([2, 1])}
+        ),
+    }
+    found = {kind: (case, case.expected()) for kind, case in cases.items()}
+    bad = np.array(
+        [[-1, 0, 0, 3, 3], [1, 0, 0, 3, 3], [np.nan, 0, 0, 3, 3], [0, np.nan, 0, 3, 3], [0, 0, 0, 3, np.nan]]
+    )
+    rois = np.concatenate([bad.astype(whole.dtype), whole])
+    x = np.nan_to_num(x, nan=7)
+    good = StaticCase("MaxRoiPool", "", {"X": x, "rois": whole}, {}, sides)
+    (pooled,) = good.expected()
+    expected = np.concatenate([np.full((len(bad), *pooled.shape[1:]), np.nan, pooled.dtype), pooled])
+    found["MaxRoiPool, bad ROIs among good ones"] = (
+        StaticCase("MaxRoiPool", "", {"X": x, "rois": rois}, {}, sides),
+        [expected],
+    )
+    return found

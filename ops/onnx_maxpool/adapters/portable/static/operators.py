@@ -32,8 +32,6 @@ COMPUTED = {
 COMPUTED_INDEX = {INT64: np.dtype(np.int32), np.dtype(np.uint64): np.dtype(np.int32)}
 """The types of indices while they are in one channel: with 64 bits, IREE has no code to gather some, and ONNX Runtime
 none to select unsigned ones."""
-LOOKED_UP = frozenset(map(np.dtype, (np.int16, np.uint16, np.uint64)))
-"""IREE has no Cast to these."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +163,8 @@ def pooled(
         never = graph.elementwise("Less", maxima.values, maxima.values)
         labels = np.broadcast_to(labels, never.shape)
         labels = graph.elementwise("Where", never, labels, labels)
-    labels = _typed(graph, labels, index_type, numbers.size)
+    if labels.dtype != index_type:  # no Cast: IREE has none to uint64, and tract makes sizes of what is cast to int64
+        labels = _looked_up(graph, np.arange(numbers.size, dtype=index_type), labels)
     if per_tensor and planes > 1:
         first = row_major((planes, *(1 for _ in sizes))) * numbers.size
         labels = graph.elementwise("Add", labels, first.astype(index_type))
@@ -176,12 +175,14 @@ def _computed(graph: Graph, x: Value) -> Tensor:
     return graph.cast(x, COMPUTED.get(x.dtype, x.dtype))
 
 
-def _typed(graph: Graph, x: Tensor, dtype: np.dtype[Any], count: int = 2**16) -> Tensor:
-    """`x` in another type. Into some a compiler has no Cast: their numbers are looked up in a row of `count`."""
-    if dtype not in LOOKED_UP or x.dtype == dtype or isinstance(x, np.ndarray):
+def _typed(graph: Graph, x: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """Maxima in the tensor's own type. IREE has no Cast to types of 16 bits."""
+    if dtype not in (np.int16, np.uint16):
         return graph.cast(x, dtype)
-    first = np.iinfo(dtype).min
-    if first:
-        x = graph.elementwise("Sub", x, np.array([first], x.dtype))
-    numbers = np.arange(first, first + count).astype(dtype)
-    return graph.reshape(graph.gather(numbers, flat(graph, x)), x.shape)
+    numbers = np.arange(2**16) + np.iinfo(dtype).min
+    place = graph.elementwise("Sub", x, numbers[:1].astype(x.dtype)) if numbers[0] else x
+    return _looked_up(graph, numbers.astype(dtype), place)
+
+
+def _looked_up(graph: Graph, numbers: Array, place: Tensor) -> Tensor:
+    return graph.reshape(graph.gather(numbers, flat(graph, place)), place.shape)
