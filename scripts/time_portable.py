@@ -6,6 +6,7 @@ Memory is what the first run adds to a process of its own.
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 import subprocess
@@ -53,6 +54,27 @@ def model_of(case: RoiCase, inputs: dict[str, Array]) -> onnx.ModelProto:
     return one_node(node, values, {"": 17}, name="row")
 
 
+def single_threaded() -> ort.SessionOptions:
+    """New ones for each session, as `load` registers the library on those that it gets."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    return options
+
+
+def tables(model: onnx.ModelProto) -> int:
+    """The bytes of the largest table that bins are gathered from: the form's largest Concat."""
+    inferred = onnx.shape_inference.infer_shapes(model)
+    known = {value.name: value.type.tensor_type for value in (*inferred.graph.value_info, *inferred.graph.output)}
+    return max(
+        (
+            4 * math.prod(dim.dim_value for dim in known[node.output[0]].shape.dim)
+            for node in inferred.graph.node
+            if node.op_type == "Concat"
+        ),
+        default=0,
+    )
+
+
 def memory(model: onnx.ModelProto, inputs: Path, library: str) -> int:
     command = [sys.executable, "-c", MEMORY, str(inputs), library]
     done = subprocess.run(command, input=model.SerializeToString(), capture_output=True, check=True)
@@ -62,8 +84,6 @@ def memory(model: onnx.ModelProto, inputs: Path, library: str) -> int:
 def main(repeat: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 9) -> None:
     work = Path(__file__).resolve().parent.parent / "build" / "time_portable.npz"
     work.parent.mkdir(exist_ok=True)
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
     shown = plain_table("case", "form", "times native", "MB")
     for case in CASES:
         inputs = dict(row_inputs(Row(case)))
@@ -76,9 +96,9 @@ def main(repeat: Annotated[int, typer.Option(min=1, help="Timed runs of each.")]
             "without": onnx_maxpool.to_portable(model, control_flow=False),
         }
         sessions = {
-            name: onnx_maxpool.load(form, options)
+            name: onnx_maxpool.load(form, single_threaded())
             if name == "native"
-            else ort.InferenceSession(form.SerializeToString(), options, providers=["CPUExecutionProvider"])
+            else ort.InferenceSession(form.SerializeToString(), single_threaded(), providers=["CPUExecutionProvider"])
             for name, form in forms.items()
         }
         (expected,) = sessions["native"].run(None, inputs)

@@ -231,6 +231,14 @@ def test_dims_subgraphs_and_functions() -> None:
         assert_equal(in_onnxruntime(model, feeds), reference_evaluator(proto).run(None, dict(feeds)))
 
 
+def test_an_output_without_a_declared_type_gets_one() -> None:
+    proto = parser.parse_model(ADAPTIVE.format(inputs="float[1, 1, 5, 6] X", sizes="given"))
+    proto.graph.output[0].ClearField("type")
+    feeds = {"X": np.arange(30, dtype=np.float32).reshape(1, 1, 5, 6)}
+    expected = reference_evaluator(proto).run(None, dict(feeds))
+    assert_equal(in_onnxruntime(to_portable(proto, control_flow=False), feeds), expected)
+
+
 @pytest.mark.parametrize(
     ("name", "run"),
     [

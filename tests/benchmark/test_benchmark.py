@@ -19,7 +19,7 @@ from onnx_maxpool.benchmark.indices import per_channel, whole_tensor
 from onnx_maxpool.benchmark.inputs import agreed, row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, differing_cells, take_turns
 from onnx_maxpool.benchmark.models import our_model
-from onnx_maxpool.benchmark.peers import INEXACT, LIMIT, OURS, PEERS
+from onnx_maxpool.benchmark.peers import FORMS, INEXACT, LIMIT, OURS, PEERS
 from onnx_maxpool.benchmark.processes import RefusalError, Runtime
 from onnx_maxpool.benchmark.report.terminal import digits, factor
 from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult
@@ -91,7 +91,7 @@ def test_rows_are_well_formed() -> None:
     assert {row.case.operator for row in ROWS} == {"MaxRoiPool", "AdaptiveMaxPool", "MaxPooling1"}
     assert {row.curve for row in ROWS if row.curve} == {"number of ROIs", "cells per ROI"}
     assert {row.case.operator for row in chosen(quick=True)} == {row.case.operator for row in ROWS}
-    assert set(peers.MODULES) == {OURS, *PEERS, LIMIT}
+    assert set(peers.MODULES) == {OURS, *FORMS, *PEERS, LIMIT}
     for row in ROWS:
         assert output_bytes(row) > 0
 
@@ -137,11 +137,12 @@ REFUSED = {
     ("ONNX Runtime", "MaxPooling1 1x2x4x6x6 k2 s2, int32"): "Type 'tensor(int32)' of input parameter (X) of operator "
     "(MaxPool) in node () is invalid",
     ("OpenVINO", "MaxRoiPool 3x9x11, 5 ROIs to 2x2, bfloat16"): "computes in float32",
+    **{(form, row.name): "timed in float only" for form in FORMS for row in SMALL if row.type != "float"},
 }
 """The rows that a peer does not take, and its words."""
 
 
-@pytest.mark.parametrize("name", [OURS, "ONNX Runtime", "OpenVINO"])
+@pytest.mark.parametrize("name", [OURS, *FORMS, "ONNX Runtime", "OpenVINO"])
 @pytest.mark.parametrize("row", SMALL, ids=lambda row: row.name)
 def test_a_peer_agrees(row: Row, name: str) -> None:
     inputs = row_inputs(row)
@@ -308,7 +309,11 @@ def test_overheads(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--rows", "no such row"], "--rows no such row: no row has that in its name"),
-        (["--peer", "Caffe"], "--peer Caffe: expected one of ONNX Runtime, OpenVINO, torch, Paddle, MNN"),
+        (
+            ["--peer", "Caffe"],
+            "--peer Caffe: expected one of ONNX Runtime, OpenVINO, torch, Paddle, MNN, "
+            "with control flow, without control flow",
+        ),
         (["--target", "mmx"], "--target mmx: expected one of avx2, baseline"),
     ],
 )

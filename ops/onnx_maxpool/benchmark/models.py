@@ -14,6 +14,8 @@ from onnx_maxpool.types import Array
 
 ONNX_OPSET = 12
 """The newest that stock runtimes pool ROIs in is below 22; 12 brings the integer types of MaxPool."""
+FORM_OPSETS = {"": 17, "org.openvinotoolkit": 8, "directml": 5}
+"""What our portable forms are made from: the one without control flow wants a newer opset of ai.onnx."""
 
 
 def our_model(row: Row, inputs: Mapping[str, Array]) -> onnx.ModelProto:

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from onnx_maxpool.benchmark.machine import cpus, machine
 from onnx_maxpool.benchmark.measure import measure
 from onnx_maxpool.benchmark.overheads import measure_overheads
-from onnx_maxpool.benchmark.peers import HELD_TO, PEERS
+from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, PEERS
 from onnx_maxpool.benchmark.report.markdown import write_page
 from onnx_maxpool.benchmark.report.terminal import report, row_line
 from onnx_maxpool.benchmark.results import Results, RowResult
@@ -107,8 +107,9 @@ def bench(
 ) -> None:
     """Time the operators of this package in ONNX Runtime, and in every other installed runtime that has them.
 
-    These are ONNX Runtime without this package, OpenVINO, torch, PaddlePaddle and MNN. Outputs are compared before
-    anything is timed. The exit code is 1 if an output differs that should be equal.
+    These are ONNX Runtime without this package, OpenVINO, torch, PaddlePaddle and MNN. Both portable forms of the
+    operators are timed too, in ONNX Runtime. Outputs are compared before anything is timed. The exit code is 1 if an
+    output differs that should be equal.
     """
     if plot is not None and not find_spec("matplotlib"):
         raise InputError('--plot needs matplotlib: pip install "onnx-maxpool[bench]"')
@@ -118,7 +119,7 @@ def bench(
     if grid:
         counts = tuple(threads or (count for count in DEFAULT_THREADS if count <= cpus()))
         options = GridOptions(
-            seed, draws, known_groups(operators or ()), patterns, counts, known_peers(peers or ()), seconds
+            seed, draws, known_groups(operators or ()), patterns, counts, known_peers(peers or (), PEERS), seconds
         )
         with held_to(target):
             bench_grid(options, as_json, plot, markdown)
@@ -132,7 +133,7 @@ def bench(
         "quick": quick,
         "threads": tuple(threads or (count for count in DEFAULT_THREADS if count <= cpus())),
         "samples": samples,
-        "peers": known_peers(peers or ()),
+        "peers": known_peers(peers or (), PEERS + FORMS),
     }
     prepare_files(as_json, markdown)
     prepare_folders(plot)
@@ -161,12 +162,12 @@ def held_to(target: str | None) -> Iterator[None]:
         os.environ.update(before)
 
 
-def known_peers(names: Sequence[str]) -> tuple[str, ...]:
-    """The peers of these names, whatever their case; all of them without any."""
-    by_name = {name.casefold(): name for name in PEERS}
+def known_peers(names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Those that are known of these names, whatever their case; all of them without any."""
+    by_name = {name.casefold(): name for name in known}
     if unknown := [name for name in names if name.casefold() not in by_name]:
-        raise InputError(f"--peer {unknown[0]}: expected one of {', '.join(PEERS)}")
-    return tuple(by_name[name.casefold()] for name in names) or PEERS
+        raise InputError(f"--peer {unknown[0]}: expected one of {', '.join(known)}")
+    return tuple(by_name[name.casefold()] for name in names) or tuple(known)
 
 
 def time_all(

@@ -1,4 +1,4 @@
-"""What a row is timed in: this package's library, the peers, and the machine's limit.
+"""What a row is timed in: this package's library and its portable forms, the peers, and the machine's limit.
 
 A module here has `versions()`, the packages that it stands for, and `prepare(row, inputs, threads)`, which returns a
 `Call` or raises whatever the runtime raises where it does not take the row. It imports its runtime at the top, so a
@@ -44,6 +44,8 @@ class Peer(Protocol):
 OURS, LIMIT = "onnx-maxpool", "limit"
 MODULES = {
     OURS: "ours",
+    "with control flow": "with_control_flow",
+    "without control flow": "without_control_flow",
     "ONNX Runtime": "onnxruntime",
     "OpenVINO": "openvino",
     "torch": "torch",
@@ -53,7 +55,9 @@ MODULES = {
 }
 """Modules by the name under which tables and plots show them."""
 
-PEERS = tuple(name for name in MODULES if name not in (OURS, LIMIT))
+FORMS = ("with control flow", "without control flow")
+"""Of `to_portable`, in ONNX Runtime without our library."""
+PEERS = tuple(name for name in MODULES if name not in (OURS, *FORMS, LIMIT))
 INEXACT = {"MNN": "cuts bins by repeated float32 addition"}
 """Peers whose ROI pooling is known to differ in some cells, and why. Any other difference fails the benchmark."""
 

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from onnx_maxpool.benchmark.peers import HELD_TO, INEXACT, LIMIT, OURS, PEERS
+from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, INEXACT, LIMIT, OURS, PEERS
 from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult
 from onnx_maxpool.benchmark.rows import count_of
 from onnx_maxpool.benchmark.statistics import Timing
@@ -67,7 +67,7 @@ def row_table(title: str, rows: list[RowResult]) -> Table:
 
 def row_lines(rows: list[RowResult]) -> Iterator[list[str]]:
     """The cells of the header, then of each row: with a column for every peer that was timed."""
-    names = [name for name in PEERS if any(name in result.medians for result in rows)]
+    names = [name for name in (*PEERS, *FORMS) if any(name in result.medians for result in rows)]
     variants = [variant for variant in VARIANTS if any(variant in result.ours for result in rows)]
     ratios = ("fastest peer / ours", "ours / limit", *(f"{name} / ours" for name in variants))
     yield ["case", "type", OURS, *names, *ratios]

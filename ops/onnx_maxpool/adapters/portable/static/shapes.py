@@ -30,16 +30,17 @@ def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
 
 
 def declare_shapes(model: ModelProto) -> None:
-    """Give the graph's outputs the shapes that ONNX infers, and leave out what is said of other shapes with symbols."""
+    """Give the graph's outputs the types and shapes that ONNX infers; leave out other declared shapes with symbols."""
     small = outline(model)
     for value in small.graph.output:
-        value.type.tensor_type.ClearField("shape")
+        if value.HasField("type"):
+            value.type.tensor_type.ClearField("shape")
     del small.graph.value_info[:]
     inferred = {value.name: value for value in infer_types(small).graph.output}
     for value in model.graph.output:
         found = inferred[value.name].type.tensor_type
         if found.HasField("shape") and all(dim.HasField("dim_value") for dim in found.shape.dim):
-            value.type.tensor_type.shape.CopyFrom(found.shape)
+            value.type.tensor_type.CopyFrom(found)
     kept = [value for value in model.graph.value_info if all(dim.HasField("dim_value") for dim in _shape(value).dim)]
     known = GraphProto(value_info=kept)  # copies: what is cleared may not be read again
     del model.graph.value_info[:]
