@@ -113,7 +113,6 @@ RUNTIMES = {
         faults="^MaxRoiPool$|^RoiPooling$|rank 5, indices|indices uint|with indices, rank 5",
         element_type="float16",
     ),
-    "onnxruntime_qnn": Runtime("ONNX Runtime, QNN provider, simulator", ["onnxruntime_qnn"], "qnn", beside=False),
 }
 
 
@@ -235,7 +234,8 @@ def tried(name: str, python: str, todo: Sequence[Job], work: Path) -> dict[str, 
         row["of"] += 1
         row["right"] += not found
         row["fault"] = row["fault"] or short(found)
-    code = f"import importlib.metadata; print(importlib.metadata.version({BACKENDS[RUNTIMES[name].backend].packages[0]!r}))"
+    (package, *_) = BACKENDS[RUNTIMES[name].backend].packages
+    code = f"import importlib.metadata; print(importlib.metadata.version({package!r}))"
     told = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
     return {"version": told, "date": datetime.date.today().isoformat(), **results}
 
