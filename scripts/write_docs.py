@@ -33,6 +33,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from words import bad_batches  # noqa: E402
 from words.bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
+from words.bad_converted import BAD_CONVERTED  # noqa: E402
 from words.bad_exports import BAD_EXPORTS  # noqa: E402
 from words.bad_inputs import BAD_INPUTS  # noqa: E402
 from words.bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
@@ -175,6 +176,11 @@ def bad_arguments() -> str:
 def bad_commands() -> str:
     rows = [[f"`{bad.command}`", bad.what, f"`{bad.said}`"] for bad in (*BAD_COMMANDS, *bad_batches.BAD_COMMANDS)]
     return table(["command", "what is given", "message"], rows)
+
+
+def guards() -> str:
+    said = dict.fromkeys(bad.said for bad in BAD_CONVERTED)
+    return table(["message"], [[f"`{sentence}`"] for sentence in said])
 
 
 def bad_exports() -> str:
@@ -345,6 +351,7 @@ TABLES = {
         "arguments": bad_arguments,
         "commands": bad_commands,
         "exports": bad_exports,
+        "guards": guards,
     },
 }
 

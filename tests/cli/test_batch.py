@@ -22,9 +22,9 @@ from support.tables import FORMS, Command, assert_output_matches, batch_command,
 
 from onnx_maxpool.batch.compute import Computer
 from onnx_maxpool.batch.inputs import Part
-from onnx_maxpool.batch.job import Job, Summary, run_job
+from onnx_maxpool.batch.job import Job, Summary, failure, run_job
 from onnx_maxpool.batch.local import compute_parts
-from onnx_maxpool.errors import InputError, OutputError, RowError
+from onnx_maxpool.errors import InputError, OutputError, RowError, WorkerError
 
 
 def job(folder: Path, **options: Any) -> Job:
@@ -146,7 +146,9 @@ def test_a_run_that_is_killed_and_resumed(tmp_path: Path) -> None:
 def test_rows_whose_processes_always_die(tmp_path: Path) -> None:
     parts = [Part(number, (f"{number}.parquet",), (0,), 0, 5) for number in range(4)]
     results = {result.number: result for result in compute_parts(DiesOn(2), parts, workers=2)}  # type: ignore[arg-type]
-    assert results.pop(2).error == "2.parquet, rows 0 to 4: 3 processes died on these rows"
+    dead = results.pop(2)
+    assert dead.error == "2.parquet, rows 0 to 4: 3 processes died on these rows"
+    assert type(failure(dead, dead.error)) is WorkerError
     assert sorted(results) == [0, 1, 3]
 
 

@@ -116,9 +116,16 @@ def test_places_that_no_result_can_have_are_refused_before_the_work(
         raise AssertionError("it was begun")
 
     (tmp_path / "file").touch()
-    for place in ("onnx_maxpool.cli.conformance.run_backend", "onnx_maxpool.cli.bench.time_all"):
+    for place in (
+        "onnx_maxpool.cli.conformance.run_backend",
+        "onnx_maxpool.cli.bench.time_all",
+        "onnx_maxpool.cli.bench_grid.race",
+    ):
         monkeypatch.setattr(place, work)
     monkeypatch.setattr("onnxruntime.InferenceSession.run_with_ort_values", work)
+    monkeypatch.setattr("onnx_maxpool.cli.commands.to_portable", work)
+    monkeypatch.setattr("onnx_maxpool.demo.search.demo", work)
+    monkeypatch.setattr("onnx_maxpool.cli.sample.write_whole", work)
     for arguments in (
         ("conformance", "--junit", tmp_path / "file" / "x.xml"),
         ("bench", "--quick", "--markdown", tmp_path / "file" / "x.md"),
@@ -127,6 +134,10 @@ def test_places_that_no_result_can_have_are_refused_before_the_work(
         ("run", command.model("max_roi_pool_22_float"), *DIMS, "--out", tmp_path / "file" / "out.npz"),
         ("run", command.model("max_roi_pool_22_float"), *DIMS, "--out", tmp_path / "file"),
         ("run", command.model("max_roi_pool_22_float"), *DIMS, "--out", tmp_path / "file" / "folder"),
+        ("convert", command.model("max_roi_pool_22_float"), tmp_path / "file" / "out.onnx"),
+        ("sample", "inputs.npz", "--folder", tmp_path / "file"),
+        ("demo", "--out", tmp_path / "file" / "demo.png"),
+        ("bench", "--grid", "--plot", tmp_path / "file"),
     ):
         assert str(tmp_path / "file") in refusal(command(*arguments))
 

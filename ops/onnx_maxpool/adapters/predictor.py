@@ -57,11 +57,13 @@ class Predictor:
         """Read the model and find what its axes count; the session comes later.
 
         `model` is a path that the processes which call the predictor can read, or bytes or a ModelProto with all its
-        data. Of a model in ORT format, a file whose name ends in `.ort` or its bytes, only inputs and outputs are known: its
-        session is made at once, `rois` must name the input that holds ROIs, and the symbol of an output's first axis
-        says what it counts. `threads` are ONNX Runtime's within an operator; 0 lets it choose. `session_options`
-        has attributes of `SessionOptions` by name, and config entries, whose names have dots. `rois` names the input
-        that holds ROIs, where it cannot be found. Other arguments are those of `load`.
+        data. Of a model in ORT format, a file whose name ends in `.ort` or its bytes, only inputs and outputs are
+        known: its session is made at once, `rois` must name the input that holds ROIs, and the symbol of an output's
+        first axis says what it counts.
+
+        `threads` are ONNX Runtime's within an operator; 0 lets it choose. `session_options` has attributes of
+        `SessionOptions` by name, and config entries, whose names have dots. `rois` names the input that holds ROIs,
+        where it cannot be found. Other arguments are those of `load`.
 
         Raises OSError, ModelError, OperatorError and ValueError as `load` does, and InputError for options and `rois`
         that there are not, and for a model that cannot run in batches.

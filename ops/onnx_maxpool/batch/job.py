@@ -89,7 +89,7 @@ def run_job(job: Job, engine: Engine, progress: Callable[[Summary], None]) -> Su
         with closing(engine(computer, missing)) as results:
             for result in results:
                 if result.error is not None:
-                    raise _failure(result, result.error)
+                    raise failure(result, result.error)
                 _add(summary, result)
                 summary.seconds = time.perf_counter() - started
                 progress(summary)
@@ -101,7 +101,8 @@ def run_job(job: Job, engine: Engine, progress: Callable[[Summary], None]) -> Su
     return summary
 
 
-def _failure(result: PartResult, message: str) -> Exception:
+def failure(result: PartResult, message: str) -> Exception:
+    """What a run raises for a part that failed."""
     if result.cause == "row":
         return RowError({}, message)
     return OutputError(message) if result.cause == "output" else WorkerError(message)

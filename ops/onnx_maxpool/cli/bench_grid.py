@@ -16,7 +16,7 @@ from onnx_maxpool.benchmark.grid.summary import record
 from onnx_maxpool.benchmark.machine import machine
 from onnx_maxpool.benchmark.report.grid import grid_line, grid_report, write_grid_page
 from onnx_maxpool.benchmark.results import Results, RowResult
-from onnx_maxpool.cli.outputs import prepare_files
+from onnx_maxpool.cli.outputs import prepare_files, prepare_folders
 from onnx_maxpool.errors import InputError
 
 ROWS_PER_GROUP = 300
@@ -62,6 +62,7 @@ def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, ma
     if not rows:
         raise InputError(f"--rows {' '.join(options.patterns)}: no row has that in its name")
     prepare_files(as_json, markdown)
+    prepare_folders(plot)
     results = Results(machine(), {"threads": options.threads, "peers": options.peers, "seed": options.seed})
     log = Console(stderr=True, highlight=False)
 
@@ -79,7 +80,6 @@ def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, ma
     if plot is not None:
         from onnx_maxpool.benchmark.report.grid_plot import write_grid_plot  # matplotlib, which is an extra's
 
-        plot.mkdir(parents=True, exist_ok=True)
         picture = write_grid_plot(results, plot / "grid.png")
     if markdown is not None:
         write_grid_page(results, markdown, options.command, picture)
