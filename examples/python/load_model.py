@@ -1,0 +1,22 @@
+"""Run a model with MaxRoiPool in ONNX Runtime: `python load_model.py MODEL INPUTS`.
+
+Makes the two files: `onnx-maxpool sample fast_rcnn.onnx` and `onnx-maxpool sample inputs.npz`.
+Needs `pip install onnx-maxpool`.
+"""
+
+import sys
+
+import numpy as np
+
+import onnx_maxpool
+
+
+def main(model: str, inputs: str) -> None:
+    session = onnx_maxpool.load(model)  # an onnxruntime.InferenceSession
+    outputs = session.run(None, dict(np.load(inputs)))
+    for output, array in zip(session.get_outputs(), outputs, strict=True):
+        print(output.name, array.dtype, array.shape)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
