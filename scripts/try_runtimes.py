@@ -5,8 +5,8 @@ PyPI, under --work. Every case is random and compared cell by cell. docs/portabl
 results, which are kept beside it, so that runtimes may be tried one by one. The exit code is 1 where a case is wrong
 that should be right: `Runtime.faults` has those that a runtime is known to fail in.
 
-`--beside` is for scripts/check: the runtimes of the extra `runtimes`, which the tests do not run, all at once. It
-writes nothing.
+`--beside` is for scripts/check: the runtimes of the extra `runtimes`, which the tests do not run, all at once, and
+each in one type. It writes nothing.
 """
 
 from __future__ import annotations
@@ -130,20 +130,22 @@ class Job:
 STATIC, LOOPS, NAN = "without control flow", "with control flow", "NaN"
 
 
-def jobs(runtime: Runtime, count: int, seed: int, *, loops: bool) -> Iterator[Job]:
-    """The cases of a runtime: the same ones for each of one type; one of each kind with `loops`, too."""
-    kinds = cases_of(runtime.element_type) | {
-        kind: maker
-        for kind, maker in TYPED_CASES.items()
-        if kind.split(", ")[1] in runtime.also  # bfloat16 has no arrays that travel
-    }
+def jobs(runtime: Runtime, count: int, seed: int, *, brief: bool) -> Iterator[Job]:
+    """The cases of a runtime: the same for each of one type. If not brief, in the other types and form, too."""
+    kinds = cases_of(runtime.element_type)
+    if not brief:
+        kinds |= {
+            kind: maker
+            for kind, maker in TYPED_CASES.items()
+            if kind.split(", ")[1] in runtime.also  # bfloat16 has no arrays that travel
+        }
     for number, (kind, maker) in enumerate(kinds.items()):
         rng = np.random.default_rng([seed, number])
         for i in range(count):
             case = maker(rng)
             expected = case.expected()
             yield Job(kind, STATIC, case, case.converted(), expected)
-            if loops and i == 0 and kind in FLOAT_CASES and not kind.startswith("MaxPool "):
+            if not brief and i == 0 and kind in FLOAT_CASES and not kind.startswith("MaxPool "):
                 yield Job(kind, LOOPS, case, to_portable(case.model), expected)
     for kind, (case, expected) in nan_cases(runtime.element_type).items():
         yield Job(kind, NAN, case, case.converted(), expected)
@@ -350,7 +352,7 @@ def main(
         raise SystemExit(f"{', '.join(dict.fromkeys(missing))} missing, expected here: pip install '.[runtimes]'")
 
     def run(name: str) -> tuple[str, dict[str, Any], float]:
-        todo = list(jobs(RUNTIMES[name], count, seed, loops=not beside))
+        todo = list(jobs(RUNTIMES[name], count, seed, brief=beside))
         start = time.monotonic()
         return name, tried(name, environment(name, RUNTIMES[name], work), todo, work), time.monotonic() - start
 
