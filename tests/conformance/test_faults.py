@@ -112,6 +112,7 @@ SLIDING_FAULTS = {
     ("nan index", "last NaN"): "G5",
     ("zeros", "+0 above -0"): "G4",
     ("index scope", "numbered per channel"): "P5 P1 P2 P3 P4",
+    ("index scope", "numbered per image"): "P5",
     ("index scope", "column-major"): "P5 G2 G5 P1 P2 P3 P4 P6",
 }
 ADAPTIVE_FAULTS = {
@@ -134,6 +135,7 @@ ADAPTIVE_FAULTS = {
     ("tie", "last of equals"): "G5 G2 G4 A4",
     ("nan index", "last NaN"): "G5",
     ("zeros", "+0 above -0"): "G4",
+    ("index scope", "numbered per image"): "A3 A1 A2",
     ("index scope", "numbered in the whole input"): "A3 A1 A2",
     ("index scope", "column-major"): "A3 A1 A4 G2 G5",
 }

@@ -55,7 +55,10 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "tie": ("first of equals", "last of equals"),
     "nan index": ("first NaN", "last NaN"),
     "zeros": ("+0 equals -0", "+0 above -0"),
-    "index scope": ("numbered as the rule says", "numbered per channel", "numbered in the whole input", "column-major"),
+    "index scope": (
+        *("numbered as the rule says", "numbered per channel", "numbered per image", "numbered in the whole input"),
+        "column-major",
+    ),
 }
 """The questions, and the answers to each."""
 

@@ -177,9 +177,13 @@ def numbered(
         return sum(i * math.prod(dims[:axis]) for axis, i in enumerate(at))
     in_channel = sum(i * math.prod(dims[axis + 1 :]) for axis, i in enumerate(at))
     whole = version.index_scope == "tensor"
-    if answer != "numbered as the rule says":
-        whole = answer == "numbered in the whole input"
-    return in_channel + whole * (image * shape[1] + channel) * math.prod(dims)
+    channels_before = {
+        "numbered as the rule says": whole * (image * shape[1] + channel),
+        "numbered per channel": 0,
+        "numbered per image": channel,
+        "numbered in the whole input": image * shape[1] + channel,
+    }
+    return in_channel + channels_before[answer] * math.prod(dims)
 
 
 def with_type(y: Array, chosen: Chosen) -> Array:
