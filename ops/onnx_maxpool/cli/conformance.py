@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from onnx_maxpool.cli.bugs import bugs_of, prepare_bugs
 from onnx_maxpool.cli.outputs import prepare_files
 from onnx_maxpool.cli.search import check_search, print_search, searched
 from onnx_maxpool.cli.terminal import add_row, plain_table
@@ -76,6 +77,14 @@ def conformance(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of --search: the same seed draws the same cases.")] = 0,
+    bugs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write a bug report for each divergence: the smallest case, why the answer is what it is, and a "
+            "program that shows it without this package.",
+        ),
+    ] = None,
     html: Annotated[Path | None, File] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE")] = None,
     junit: Annotated[Path | None, File] = None,
@@ -105,6 +114,7 @@ def conformance(
         return
     prepare_reports(*reports)
     check_search(search)
+    prepare_bugs(bugs)
     runs = [run_with_progress(name, cases, time_limit, python, repeat) for name in backend or ["native"]]
     if search is not None:
         runs = [searched(run, search, seed, operator or [], time_limit, python) for run in runs]
@@ -112,6 +122,9 @@ def conformance(
         print_run(console, run)
     for path in write_reports(runs, html=html, json_file=json_file, junit=junit, markdown=markdown):
         console.print(f"wrote {path}", markup=False, soft_wrap=True)
+    if bugs is not None:
+        for path in bugs_of(runs, bugs, time_limit, python):
+            console.print(f"wrote {path}", markup=False, soft_wrap=True)
     if not all(run.conforms for run in runs):
         raise typer.Exit(1)
 

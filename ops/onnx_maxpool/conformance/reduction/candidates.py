@@ -93,6 +93,8 @@ def fewer_channels(case: Case, cell: Cell | None) -> Candidates:
 
 def fewer_outputs(case: Case, cell: Cell | None) -> Candidates:
     """Without the index, and without its type."""
+    if case.refuses:  # its model declares the outputs of its control
+        return
     if len(case.outputs) > 1:
         yield with_attributes(replace(case, outputs=case.outputs[:1]), **{INDEX_ATTRIBUTE: None})
     if INDEX_ATTRIBUTE in case.attributes:

@@ -1,0 +1,164 @@
+"""A difference in words: what a tracker needs to know, ready to be pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnx import helper
+
+from onnx_maxpool.conformance.bugs.derivation import derivation, listed_array, refusal
+from onnx_maxpool.conformance.case import Case
+from onnx_maxpool.conformance.run.judge import Outcome, Result
+from onnx_maxpool.conformance.run.runner import BackendRun
+from onnx_maxpool.difference import first_difference
+from onnx_maxpool.errors import printable
+from onnx_maxpool.operators.rules import RULES, Source
+
+
+def title(backend: str, result: Result) -> str:
+    """One line: what does what otherwise."""
+    return f"{printable(backend)}: {result.case.form} {said(result)}"
+
+
+def said(result: Result) -> str:
+    """What a backend does, in a few words."""
+    if result.outcome is Outcome.CRASH:
+        return "ends the process"
+    if result.outcome is Outcome.TIMEOUT:
+        return "does not end"
+    if result.outcome is Outcome.UNSTABLE:
+        return "gives different answers to the same inputs"
+    if result.case.refuses:
+        return "answers where an error is expected"
+    if result.outcome is Outcome.ERROR:
+        return "fails on a valid model"
+    return f"differs: {'; or '.join(result.answers)}" if result.answers else "gives other values"
+
+
+def page(run: BackendRun, result: Result, program: str, script: str) -> str:
+    """The page, in Markdown."""
+    return "\n".join(_lines(run, result, program, script)) + "\n"
+
+
+def _lines(run: BackendRun, result: Result, program: str, script: str) -> Iterator[str]:
+    case = result.case
+    yield f"# {title(run.backend, result)}"
+    yield ""
+    yield from wrapped(_summary(result))
+    yield ""
+    about = {**run.description, **{k: v for k, v in run.environment.items() if k not in ("search", "date")}}
+    yield "| | |"
+    yield "|---|---|"
+    yield f"| operator | {case.form}, asked by rule {', '.join(case.rules)} |"
+    yield f"| ran on | {row(', '.join(f'{name} {value}' for name, value in about.items()))} |"
+    if run.environment.get("date"):
+        yield f"| date | {run.environment['date']} |"
+    yield ""
+    yield "## Inputs"
+    yield ""
+    (node,) = case.model().graph.node
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    yield f"Attributes: `{attributes}`"
+    yield ""
+    for name, array in case.inputs.items():
+        yield f"- `{name}`: {_short(array)}"
+    yield ""
+    yield "## Expected and obtained"
+    yield ""
+    yield from _answers(result)
+    yield ""
+    yield "## Why"
+    yield ""
+    yield from _why(result)
+    yield ""
+    for rule in case.rules:
+        yield f"- **{rule}** {RULES[rule].text}"
+        for source in sources_of(rule, case):
+            yield f'  - [{source.document.title}]({source.document.url}), {source.section}: "{source.quote}"'
+        if RULES[rule].ours:
+            yield f"  - The texts leave this open. {RULES[rule].ours}"
+    yield ""
+    yield "## A program that shows it"
+    yield ""
+    yield f"`python {program}` ends with exit code 1 where the difference shows."
+    yield ""
+    yield "```py"
+    yield script.rstrip()
+    yield "```"
+
+
+DOCUMENTS = {"": "ONNX", "directml": "DML", "org.openvinotoolkit": "OpenVINO"}
+"""How the titles of a domain's documents begin."""
+
+
+def sources_of(rule: str, case: Case) -> list[Source]:
+    """Where a text of the operator's own domain says it; where none does, what other texts say."""
+    sources = [source for source in RULES[rule].sources if case.operator in RULES[rule].operators]
+    return [s for s in sources if s.document.title.startswith(DOCUMENTS[case.version.domain])] or sources
+
+
+def _summary(result: Result) -> str:
+    case = result.case
+    if result.outcome in (Outcome.CRASH, Outcome.TIMEOUT):
+        return f"The model is small and what it asks is known, but the process ends or hangs: {result.detail}"
+    if result.outcome is Outcome.UNSTABLE:
+        return f"The same model and inputs gave {result.detail}"
+    if case.refuses:
+        return "The input is wrong, and the backend answers with numbers. It should fail with an error."
+    if result.outcome is Outcome.ERROR:
+        return "The model is valid, and the backend fails with an error."
+    level = "The published text settles the answer." if case.required else "The published text leaves the answer open."
+    return f"{level} The backend gives another one: {result.detail}"
+
+
+def _answers(result: Result) -> Iterator[str]:
+    case = result.case
+    if case.refuses:
+        yield f"- expected: an error, such as `{refusal(case)}`"
+    else:
+        for name, array in zip(case.outputs, case.expected, strict=True):
+            yield f"- expected `{name}`: {_short(array)}"
+    if result.obtained is None:
+        yield f"- obtained: {row(result.detail)}"
+        return
+    for name, array in zip(case.outputs, result.obtained, strict=False):
+        yield f"- obtained `{name}`: {_short(array)}"
+
+
+def _why(result: Result) -> Iterator[str]:
+    case = result.case
+    if case.refuses:
+        yield f"- {refusal(case)} ({', '.join(case.rules)})"
+        return
+    cell = None
+    for expected, obtained in zip(case.expected, result.obtained or (), strict=False):
+        found = first_difference(expected, obtained)
+        if found is not None and found.index is not None:
+            cell = tuple(int(i) for i in found.index)
+            break
+    if cell is None:
+        cell = (0,) * case.expected[0].ndim
+    if not case.expected[0].size:
+        yield "- The output has no cell (G7)."
+        return
+    yield f"Output cell [{', '.join(map(str, cell))}], counted from 0:"
+    yield ""
+    for step in derivation(case, cell):
+        yield f"- {step}"
+
+
+def _short(array: object) -> str:
+    text = listed_array(array)  # type: ignore[arg-type]
+    return f"`{text}`" if len(text) <= 400 else f"`{text[:400]}` ... (whole in the program)"
+
+
+def row(text: str) -> str:
+    """A text that fits into a cell of a table."""
+    return printable(text).replace("|", "\\|")
+
+
+def wrapped(text: str) -> Iterator[str]:
+    """Lines of a paragraph."""
+    import textwrap
+
+    yield from textwrap.wrap(printable(text), 118)

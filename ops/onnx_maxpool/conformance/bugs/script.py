@@ -1,0 +1,221 @@
+"""A program that shows one difference. It runs with the backend, onnx and NumPy, and knows nothing of this package."""
+
+from __future__ import annotations
+
+import importlib.resources
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from onnx_maxpool.conformance.case import Case
+from onnx_maxpool.conformance.run.judge import Outcome, Result
+from onnx_maxpool.types import Array, element_type, tensor_type
+
+RUNNERS = importlib.resources.files(__package__) / "runners"
+
+TEMPLATE = '''"""{title}
+
+It needs NumPy, onnx{packages}. Exit code: 1 where the difference shows, 0 where it does not.
+"""
+
+import importlib.metadata
+import platform
+{imports}
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+{runner}
+
+inf, nan = float("inf"), float("nan")
+
+
+def model():
+{model}
+
+
+def inputs():
+{inputs}
+
+
+{expected}
+
+{main}
+'''
+
+MAIN = """def main():
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in (*PACKAGES, "onnx", "numpy"))
+    print(f"{versions}, Python {platform.python_version()}, {platform.platform()}")
+    given = inputs()
+{shows}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())"""
+
+COMPARES = """    outputs = run(model(), given)
+    shows = False
+    for name, wanted, got in zip(NAMES, expected(), outputs):
+        got = np.asarray(got)
+        print(f"{name}: expected {wanted.dtype} {list(wanted.shape)}, got {got.dtype} {list(got.shape)}")
+        if got.dtype != wanted.dtype or got.shape != wanted.shape:
+            shows = True
+            continue
+        differs = (got != wanted) & ~((got != got) & (wanted != wanted))
+        for cell in np.argwhere(differs)[:10]:
+            print(f"  {name}{cell.tolist()} is {got[tuple(cell)]}, expected {wanted[tuple(cell)]}")
+        shows = shows or bool(differs.any())
+    if len(outputs) != len(NAMES):
+        print(f"{len(outputs)} outputs, expected {len(NAMES)}")
+        shows = True
+    print("The difference shows." if shows else "Equal: the difference does not show.")
+    return int(shows)"""
+
+RAISES = """    try:
+        run(model(), given)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+        print("The difference shows: an error where the model is valid.")
+        return 1
+    print("No error: the difference does not show.")
+    return 0"""
+
+ANSWERS = """    try:
+        outputs = run(model(), given)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+        print("An error, as expected: the difference does not show.")
+        return 0
+    print("expected an error, got", *(np.asarray(output).tolist() for output in outputs))
+    print("The difference shows.")
+    return 1"""
+
+CRASHES = """    # The process that runs it ends, so that is another one.
+    if sys.argv[1:] == ["run"]:
+        run(model(), given)
+        return 0
+    try:
+        code = subprocess.run([sys.executable, __file__, "run"], timeout=60).returncode
+    except subprocess.TimeoutExpired:
+        code = "none: it hangs"
+    print(f"exit code of the process that runs the model: {code}")
+    print("The difference does not show." if code in (0, 1) else "The difference shows.")
+    return int(code not in (0, 1))"""
+
+SHOWS = {
+    Outcome.ERROR: RAISES,
+    Outcome.CRASH: CRASHES,
+    Outcome.TIMEOUT: CRASHES,
+}
+
+
+def script(title: str, backend: str, result: Result) -> str:
+    """The program's text."""
+    case = result.case
+    shows = ANSWERS if case.refuses and result.outcome is not Outcome.CRASH else SHOWS.get(result.outcome, COMPARES)
+    runner, packages = runner_of(backend)
+    imports = "import subprocess\nimport sys\n" if shows is CRASHES else ""
+    return TEMPLATE.format(
+        title=title,
+        packages=f" and {packages}" if packages else "",
+        imports=imports,
+        runner=without(runner, "import numpy as np\n", "import onnx\n").strip() + "\n",
+        model=indented(model_text(case.model())),
+        inputs=indented(arrays_text(case.inputs)),
+        expected=expected_text(case) if shows is COMPARES else "",
+        main=MAIN.replace("{shows}", shows),
+    ).replace("\n\n\n\n", "\n\n\n")
+
+
+def runner_of(backend: str) -> tuple[str, str]:
+    """How a backend runs a model, as a program's text, and what pip gets it from."""
+    file = RUNNERS / f"{backend.replace('-', '_')}.txt"
+    if file.is_file():
+        text = file.read_text(encoding="utf-8")
+        names = next(line for line in text.splitlines() if line.startswith("PACKAGES"))
+        return text, " and ".join(part for part in names.split('"')[1::2])
+    from onnx_maxpool.conformance.backends import locate
+
+    module, attribute, _ = locate(backend)
+    text = (
+        f"from {module} import {attribute}\n\nPACKAGES = ()\n\n\ndef run(model, inputs):\n"
+        f"    return {attribute}.prepare(model).run(list(inputs.values()))\n"
+    )
+    return text, module
+
+
+def without(text: str, *lines: str) -> str:
+    """A text without some lines, which the template has."""
+    for line in lines:
+        text = text.replace(line, "", 1) if text.startswith(line) or f"\n{line}" in text else text
+    return text
+
+
+def indented(lines: list[str]) -> str:
+    """The body of a function."""
+    return "\n".join(f"    {line}" if line else "" for line in lines)
+
+
+def model_text(model: onnx.ModelProto) -> list[str]:
+    """How to make a one-node model."""
+    (node,) = model.graph.node
+    attributes = "".join(f", {a.name}={_value(helper.get_attribute_value(a))}" for a in node.attribute)
+    domain = f", domain={node.domain!r}" if node.domain else ""
+    lines = [f"node = helper.make_node({node.op_type!r}, {list(node.input)}, {list(node.output)}{domain}{attributes})"]
+    for kind, values in (("inputs", model.graph.input), ("outputs", model.graph.output)):
+        lines.append(f"{kind} = [")
+        lines += [f"    {_declared(value)}," for value in values]
+        lines.append("]")
+    opsets = ", ".join(f"helper.make_opsetid({entry.domain!r}, {entry.version})" for entry in model.opset_import)
+    lines.append('graph = helper.make_graph([node], "graph", inputs, outputs)')
+    lines.append(f"return helper.make_model(graph, opset_imports=[{opsets}], ir_version={model.ir_version})")
+    return [line.replace("'", '"') for line in lines]
+
+
+def _value(value: Any) -> str:
+    return repr(
+        value.decode() if isinstance(value, bytes) else list(value) if isinstance(value, list | tuple) else value
+    )
+
+
+def _declared(value: onnx.ValueInfoProto) -> str:
+    kind = value.type.tensor_type
+    name = TYPES.get(kind.elem_type, "UNDEFINED")
+    dims = [dim.dim_value for dim in kind.shape.dim] if kind.HasField("shape") else None
+    return f"helper.make_tensor_value_info({value.name!r}, TensorProto.{name}, {dims})"
+
+
+TYPES = {number: name for name, number in onnx.TensorProto.DataType.items()}
+
+
+def arrays_text(arrays: Any) -> list[str]:
+    """How to make the inputs: a dictionary of arrays."""
+    lines = []
+    for name, array in arrays.items():
+        lines += array_text(name, array)
+    return [*lines, f"return {{{', '.join(f'{name!r}: {name}' for name in arrays)}}}".replace("'", '"')]
+
+
+def array_text(name: str, array: Array) -> list[str]:
+    """How to make an array: whole where it is small, else zeros and what is not zero."""
+    kind = f"helper.tensor_dtype_to_np_dtype(TensorProto.{TYPES[tensor_type(element_type(array))]})"
+    values = array.astype(np.float64) if array.dtype.kind == "V" or array.dtype.name == "bfloat16" else array
+    if array.size <= 48:
+        return [f"{name} = np.array({values.tolist()}, {kind}).reshape({list(array.shape)})"]
+    lines = [f"{name} = np.zeros({list(array.shape)}, {kind})"]
+    places = np.argwhere((values != 0) | np.signbit(values.astype(np.float64)))
+    if len(places) > array.size // 2:
+        return [f"{name} = np.array({values.tolist()}, {kind}).reshape({list(array.shape)})"]
+    return lines + [f"{name}[{', '.join(map(str, at))}] = {values[tuple(at)].item()}" for at in places]
+
+
+def expected_text(case: Case) -> str:
+    """The names of the outputs, and how to make what is expected of them."""
+    lines = []
+    for name, array in zip(case.outputs, case.expected, strict=True):
+        lines += array_text(name, array)
+    names = ", ".join(f'"{name}"' for name in case.outputs)
+    body = indented([*lines, f"return [{', '.join(case.outputs)}]"])
+    return f"NAMES = [{names}]\n\n\ndef expected():\n{body}\n\n"

@@ -1,0 +1,172 @@
+"""Bug reports: the smallest case, why the answer is what it is, and a program that shows it without this package."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.private_faults import backend
+
+from onnx_maxpool.cli.main import main
+from onnx_maxpool.conformance import BackendRun, Outcome, all_cases
+from onnx_maxpool.conformance.backends import BACKENDS
+from onnx_maxpool.conformance.bugs import write_bugs
+from onnx_maxpool.conformance.bugs.derivation import derivation
+from onnx_maxpool.conformance.bugs.script import RUNNERS
+from onnx_maxpool.conformance.run.execution import execute
+from onnx_maxpool.conformance.run.judge import judge
+from onnx_maxpool.conformance.run.runner import run_cases
+
+ROOT = Path(__file__).parent.parent.parent
+FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.py"))
+OURS = {"native", "reference", "python", "portable"}
+
+WITHOUT_US = "import runpy, sys; sys.modules['onnx_maxpool'] = None; runpy.run_path(sys.argv[1], run_name='__main__')"
+"""A program that fails where the script at the path imports this package."""
+
+
+def run_script(path: Path, *, ours: bool = False) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(path)] if ours else [sys.executable, "-c", WITHOUT_US, str(path)]
+    paths = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "ops"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+
+
+def case_named(name: str) -> Any:
+    return next(case for case in all_cases() if case.name == name)
+
+
+def test_a_report_of_stock_onnxruntime_shows_without_this_package(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pattern = "^max_roi_pool_1_minus_infinity$"
+    with pytest.raises(SystemExit) as stopped:
+        main(["conformance", "--backend", "onnxruntime", "--case", pattern, "--bugs", str(tmp_path / "bugs")])
+    assert stopped.value.code == 1
+    (home,) = (tmp_path / "bugs").iterdir()
+    assert f"wrote {home}" in capsys.readouterr().out
+    shown = run_script(home / "reproduce.py")
+    assert shown.returncode == 1, shown.stderr
+    assert "Y[0, 0, 0, 0] is -3.4028234663852886e+38, expected -inf" in shown.stdout
+    page = (home / "README.md").read_text()
+    assert "maximum starts at the lowest finite number" in page
+    assert "- clipped to the map [1,1]: H 0 to 0, W 0 to 0 (M8, G1)" in page
+    assert "- the maximum is -inf (G2)" in page
+    assert (home / "reproduce.py").read_text().strip() in page
+
+
+@pytest.mark.parametrize("name", ["ExtentBinsChannel", "OddWidthAbove200"])
+def test_what_a_search_found_has_a_report(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--backend", f"support.private_faults:{name}", "--search", "12", "--bugs", str(tmp_path / "bugs")]
+    operator = {"ExtentBinsChannel": "MaxRoiPool", "OddWidthAbove200": "MaxPooling1"}[name]
+    with pytest.raises(SystemExit) as stopped:
+        main(["conformance", "--operator", operator, *arguments])
+    assert stopped.value.code == 1
+    assert "search: " in capsys.readouterr().out
+    homes = list((tmp_path / "bugs").iterdir())
+    assert homes
+    for home in homes:
+        shown = run_script(home / "reproduce.py", ours=True)
+        assert shown.returncode == 1, shown.stderr
+        assert shown.stdout.endswith("The difference shows.\n")
+
+
+class AnswersAnything:
+    """What is refused gets an answer."""
+
+    @classmethod
+    def is_compatible(cls, model: Any, device: str = "CPU", **_: Any) -> bool:
+        return True
+
+    @classmethod
+    def prepare(cls, model: Any, device: str = "CPU", **_: Any) -> Any:
+        class Zero:
+            def run(self, inputs: Any, **_: Any) -> Any:
+                return [np.zeros((1, 1, 1, 1), np.float32)]
+
+        return Zero()
+
+
+def test_a_refusal_is_reduced_as_long_as_it_is_refused_for_the_same_reason(tmp_path: Path) -> None:
+    case = case_named("max_roi_pool_22_batch_n_of_several")
+
+    def ask(model: Any, inputs: Any) -> Any:
+        return execute(AnswersAnything, model, inputs)
+
+    (result,) = run_cases(ask, [case])
+    (home,) = write_bugs(tmp_path, BackendRun("onnxruntime", {}, (result,)), ask)
+    page = (home / "README.md").read_text()
+    assert "expected: an error, such as `MaxRoiPool: rois row 0 has batch" in page
+    assert "expected an error, got" in (home / "reproduce.py").read_text()
+
+
+def test_a_crash_is_shown_by_a_process_of_its_own(tmp_path: Path) -> None:
+    case = case_named("max_roi_pool_22_corners")
+    fault = backend("ExtentBinsChannel")
+    done = execute(fault, case.model(), case.inputs)
+    result = judge(case, type(done)("crashed", text="SIGSEGV"))
+    assert result.outcome is Outcome.CRASH
+    run = BackendRun("support.faulty_backends:CrashesOnManyRois", {}, (result,))
+    (home,) = write_bugs(tmp_path, run, lambda model, inputs: type(done)("crashed", text="SIGSEGV"))
+    script = (home / "reproduce.py").read_text()
+    assert 'subprocess.run([sys.executable, __file__, "run"]' in script
+    assert run_script(home / "reproduce.py", ours=True).returncode == 0  # that backend crashes on more ROIs only
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "step"),
+    [
+        ("max_roi_pool_22_corners", (0, 0, 0, 0), "ROI 0 is ["),
+        ("max_pooling1_5_start_padding", (0, 0, 0, 0), "along W: window 0 starts at 0*1 - 1 = -1, 2 cells (P4)"),
+        ("adaptive_max_pool_8_index_row_major", (0, 0, 1, 1), "cells floor(1*4/2) = 2 to ceil(2*4/2) - 1 = 3 (A2)"),
+    ],
+)
+def test_a_derivation_says_each_step(name: str, cell: tuple[int, ...], step: str) -> None:
+    steps = list(derivation(case_named(name), cell))
+    assert any(step in said for said in steps), steps
+    assert any("the maximum is" in said for said in steps)
+
+
+def test_every_other_backend_has_a_runner_that_does_not_need_this_package() -> None:
+    runners = {file.name.removesuffix(".txt"): file.read_text() for file in RUNNERS.iterdir()}
+    assert set(runners) == {name.replace("-", "_") for name in BACKENDS if name not in OURS}
+    for text in runners.values():
+        assert "onnx_maxpool" not in text
+        compile(text, "runner", "exec")
+
+
+@pytest.mark.parametrize("folder", ["file", "full"])
+def test_the_folder_must_be_new_or_empty(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / folder
+    path.mkdir() if folder == "full" else path.write_text("mine")
+    if folder == "full":
+        (path / "mine").write_text("mine")
+    with pytest.raises(SystemExit) as stopped:
+        main(["conformance", "--bugs", str(path)])
+    assert stopped.value.code == 2
+    assert f"--bugs {path}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
+def test_a_finding_shows_in_the_version_that_its_page_names(path: Path) -> None:
+    text, page = path.read_text(), path.with_suffix(".md").read_text()
+    assert text.strip() in page
+    assert "onnx_maxpool" not in text
+    compile(text, str(path), "exec")
+    (packages,) = re.findall(r"^PACKAGES = \((.*)\)$", text, re.MULTILINE)
+    versions = {}
+    for package in re.findall(r'"([^"]+)"', packages):
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            return  # scripts/write_findings.py ran it where that is
+    shown = run_script(path)
+    same_version = all(f"{name} {version}" in page for name, version in versions.items())
+    assert shown.returncode in ({1} if same_version else {0, 1}), shown.stdout + shown.stderr
