@@ -1,7 +1,7 @@
 """Build the source distribution, and from it wheels to give to others: `python scripts/build_wheels.py [PLATFORM ...]`.
 
 Needs the extra `wheels`. The compiler is Zig's Clang, which brings every platform's libraries with it: on Linux its
-wheels ask for glibc 2.17 alone, as auditwheel then confirms, while `pip wheel .` asks for the glibc of the machine that
+wheels ask only for glibc 2.17, as auditwheel then confirms, while `pip wheel .` asks for the glibc of the machine that
 it runs on. Wheels for other platforms are compiled and linked, which is all that is proven of them here.
 """
 

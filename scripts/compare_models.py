@@ -1,4 +1,4 @@
-"""Run every test model through ONNX Runtime with our operators, and hold it to the reference evaluator, exactly.
+"""Run every test model through ONNX Runtime with our operators, and compare it with the reference evaluator, exactly.
 
     python scripts/compare_models.py [--skip-large] [NAME_CONTAINS]
 

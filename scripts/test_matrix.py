@@ -119,10 +119,10 @@ def run(cell: Cell, wheel: Path, work: Path) -> dict[str, str]:
 
 HEAD = """# What the tests have run on
 
-Written by `scripts/test_matrix.py`; do not edit. Linux on x86-64, the wheel that `scripts/build_wheels.py` makes. *All*
-tests are those that the extra `test` has what is needed for. *The interface's* are those that run every operator and
-every bad input in ONNX Runtime. What is expected to fail (`xfailed`) are indices of another type than the operator's
-default, which `load` refuses in ONNX Runtime before 1.28.
+`scripts/test_matrix.py` writes this page; do not edit it. The machine is Linux on x86-64, with the wheel that
+`scripts/build_wheels.py` makes. *All* means all tests that the extra `test` installs the packages for. *The
+interface's* means the tests that run every operator and every bad input in ONNX Runtime. Expected failures (`xfailed`)
+are indices of another type than the operator's default, which `load` rejects in ONNX Runtime before 1.28.
 """
 
 

@@ -202,7 +202,7 @@ def of_rule(number: str, rule: Rule) -> list[str]:
     parts = [f"### {number}", literal(rule.text)]
     if rule.retired:
         return parts
-    lines = [f"- Binds {', '.join(rule.operators)}."]
+    lines = [f"- Applies to {', '.join(rule.operators)}."]
     for source in rule.sources:
         document = f"[{source.document.title}]({source.document.url})"
         lines.append(f"- {document}, *{source.section}*: `{source.quote}`")
@@ -210,8 +210,8 @@ def of_rule(number: str, rule: Rule) -> list[str]:
     citing = [case for case in all_cases() if number in case.rules]
     # The first rule that a case cites is the one that it is about. What follows from others has no case of its own.
     about = [case for case in citing if case.rules[0] == number]
-    shown, what = (about, "about it") if about else (citing, "that rest on it")
-    more = f", and {len(citing) - len(about)} more that rest on it" if about and len(citing) > len(about) else ""
+    shown, what = (about, "about it") if about else (citing, "that depend on it")
+    more = f", and {len(citing) - len(about)} more that depend on it" if about and len(citing) > len(about) else ""
     count = f"{len(shown)} case{'s' if len(shown) > 1 else ''} {what}{more}"
     return [*parts, "\n".join(lines), f"<details><summary>{count}</summary>", questions(shown), "</details>"]
 

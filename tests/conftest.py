@@ -51,7 +51,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 NEEDS_NEWER_RUNTIME = "as another needs ONNX Runtime"
-"""The words by which `load` refuses index types other than the default in ONNX Runtime before 1.28."""
+"""The words by which `load` rejects index types other than the default in ONNX Runtime before 1.28."""
 
 
 IS_OLDER_RUNTIME = runtime_is_before(*INFERS_INDEX_TYPES)
@@ -60,7 +60,7 @@ IS_OLDER_RUNTIME = runtime_is_before(*INFERS_INDEX_TYPES)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, None, None]:
-    """What an older runtime is refused in these words is a failure that is expected, with the words as its reason.
+    """Where `load` rejects a model in these words, the failure is expected, and the words are its reason.
 
     They stand in the run's summary. In newer runtimes `load` never says them: there it would be a failure.
     """

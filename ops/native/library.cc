@@ -125,7 +125,7 @@ const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinE
 
 void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_optional_outputs) {
   keep_loaded();
-  kernels();  // refuses an unknown ONNX_MAXPOOL_TARGET
+  kernels();  // rejects an unknown ONNX_MAXPOOL_TARGET
   const std::string name = config_entry(api, options, kBinEdgesEntry);
   const BinEdges bin_edges = parse_bin_edges(name);
   const std::string setting = name.empty() ? kDefaultEdges : name;

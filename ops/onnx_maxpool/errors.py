@@ -9,10 +9,10 @@ import numpy as np
 
 
 class OperatorError(ValueError):
-    """An operator was given something that it must refuse.
+    """An operator rejects what it was given.
 
-    The message names the operator, the input or attribute, the offending value and what was required. The native
-    library says the same words through ONNX Runtime.
+    The message names the operator, the input or attribute, the value and what was expected. The native library gives
+    the same message through ONNX Runtime.
     """
 
 

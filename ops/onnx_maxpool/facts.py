@@ -1,6 +1,6 @@
 """Facts that the Python package and the native library both state: limits, names, versions.
 
-This module imports the standard library alone, because the native build runs it: `python facts.py` prints the
+This module imports only the standard library, because the native build runs it: `python facts.py` prints the
 C++ header. What belongs to one operator stands in its row of `operators/registry.py`.
 """
 

@@ -191,7 +191,7 @@ print(resident() - before)
     [("native", 1000, 2000), ("without indices", 180, 12_000), ("stock", 1000, 2000), ("python", 150, 15_000)],
 )
 def test_sessions_leave_no_memory_behind(kind: str, sessions: int, bytes_each: int) -> None:
-    """`stock` is the control: ONNX Runtime alone. onnxruntime-extensions by itself leaves 2 to 5 KB.
+    """`stock` is the control: ONNX Runtime without our library. onnxruntime-extensions by itself leaves 2 to 5 KB.
 
     An output that is left out, which inference cannot tell, must not cost a node some 100 bytes that nobody frees.
     """

@@ -63,7 +63,7 @@ def processor_converts_to_bfloat16() -> bool:
 
 
 def test_the_conformance_cases_through_the_extension() -> None:
-    """Each case's own file. Doubles and subnormal bfloat16 may change; wrong sizes and integers are not refused."""
+    """Each case's own file. Doubles and subnormal bfloat16 may change; wrong sizes and integers are not rejected."""
     cases = [case for case in all_cases() if case.operator == "AdaptiveMaxPool" and case.required]
     results = list(run_cases(partial(execute, OpenVino), cases))
     wrong = {result.case.name: "; or ".join(result.answers) for result in results if result.outcome is not Outcome.PASS}

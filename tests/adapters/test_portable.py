@@ -417,7 +417,7 @@ def test_an_output_that_is_left_out(call: Callable[..., object], outputs: list[s
 BAD_SHAPES = {bad.name: bad for bad in BAD_INPUTS if " has shape [" in bad.said and " cells" not in bad.said}
 each_bad_shape = pytest.mark.parametrize("bad", BAD_SHAPES.values(), ids=BAD_SHAPES)
 SHAPES_THAT_NO_FORM_COMPUTES = {name: bad for name, bad in BAD_SHAPES.items() if "a height and a width" not in bad.said}
-"""A portable model has windows of any size: a map too large for the others is refused where its shape is declared."""
+"""A portable model has windows of any size: a map too large for the others is rejected where its shape is declared."""
 
 
 def shaped_model(bad: BadInput, *, with_sizes: bool) -> onnx.ModelProto:
@@ -441,7 +441,7 @@ def test_shapes_that_are_bad_and_known(bad: BadInput) -> None:
 @everywhere
 @pytest.mark.parametrize("bad", SHAPES_THAT_NO_FORM_COMPUTES.values(), ids=SHAPES_THAT_NO_FORM_COMPUTES)
 def test_shapes_of_which_the_rank_is_known(run: Run, bad: BadInput) -> None:
-    """A bad rank is refused; the run fails on any other bad shape."""
+    """A bad rank is rejected; the run fails on any other bad shape."""
     try:
         portable = to_portable(shaped_model(bad, with_sizes=False))
     except OperatorError as error:

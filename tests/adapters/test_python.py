@@ -144,7 +144,7 @@ g (float[N,C,H,W] X, float[T,R,5] rois) => (float[T,R,C,2,2] Y) {{
 
 @pytest.mark.parametrize("batch", [0, 1])
 def test_constant_inputs(batch: int) -> None:
-    """ONNX Runtime folds constants when it makes the session; what is refused then, it asks for again when it runs."""
+    """ONNX Runtime folds constants when it makes the session; what is rejected then, it asks for again when it runs."""
     proto = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 22]>
 g () => (float[R,1,2,2] Y) {{
     X = Constant <value = float[1,1,2,2] {{1, 2, 3, 4}}> ()
@@ -241,7 +241,7 @@ BAD_FUNCTIONS: dict[str, tuple[Any, str]] = {
     "raises, to its last line": (raises, "ArithmeticError: é"),
     "runs out of memory": (runs_out_of_memory, "onnx_maxpool: a Python function failed\nTraceback"),
     "runs out of memory, to its last line": (runs_out_of_memory, "MemoryError: no more"),
-    "refuses without a word": (refuses_without_a_word, "onnx_maxpool.errors.OperatorError"),
+    "rejects without a word": (refuses_without_a_word, "onnx_maxpool.errors.OperatorError"),
     "raises what is no text": (raises_what_is_no_text, "\\udc80"),
     "no array": (lambda *_, **__: 3, "MaxRoiPool: the Python function gave int, expected 1 NumPy array"),
     "two arrays": (lambda x, r, **_: (x, r), "the Python function gave ndarray, ndarray, expected 1 NumPy array"),

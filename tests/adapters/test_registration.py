@@ -204,7 +204,7 @@ def test_optimization_levels(level: str) -> None:
 
 
 def test_a_runtime_that_is_too_old() -> None:
-    """The library itself refuses it, in the words of CreateStatus, the first function of every version's interface."""
+    """The library itself rejects it, in the words of CreateStatus, the first function of every version's interface."""
     said = []
 
     @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)

@@ -1,4 +1,4 @@
-"""to_portable without control flow: what it gives in runtimes beside us, what it writes, what it refuses."""
+"""to_portable without control flow: what it gives in runtimes beside us, what it writes, what it rejects."""
 
 from __future__ import annotations
 

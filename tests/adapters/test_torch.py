@@ -74,7 +74,7 @@ def test_dynamic_shapes_are_refused_without_control_flow() -> None:
     ],
 )
 def test_values_and_indices(target: Target, pool: Callable[..., Any], shape: tuple[int, ...], sizes: Any) -> None:
-    """Sizes that do not divide: torch alone refuses them. The first shape has no batch."""
+    """Sizes that do not divide: torch rejects them by itself. The first shape has no batch."""
     module = Model(lambda x: pool(x, sizes, return_indices=True))
     x = torch.randn(shape)
     assert_equals_torch(module, export(target, module, (x,)), target, x)

@@ -1,4 +1,4 @@
-"""The benchmark: its arithmetic, its rows, and one small run from the command line. No time is held to anything."""
+"""The benchmark: its arithmetic, its rows, and one small run from the command line. No test depends on a time."""
 
 from __future__ import annotations
 

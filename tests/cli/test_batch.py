@@ -280,7 +280,7 @@ def test_rows_that_are_no_boxes(rois: list[Any], said: str, tmp_path: Path) -> N
 
 
 def test_an_npz_that_would_run_code(tmp_path: Path) -> None:
-    """Nothing is unpickled: what would run is refused."""
+    """Nothing is unpickled: what would run is rejected."""
     write_input(tmp_path)
     (tmp_path / "in.parquet").unlink()
     (tmp_path / "in.parquet").mkdir()

@@ -121,7 +121,7 @@ def test_info_works_where_the_library_is_missing(
 
 
 def test_info_asks_for_every_optional_package() -> None:
-    tools = ("test", "wheels", "check", "recipes")
+    tools = ("test", "wheels", "check", "docs", "recipes")
     extras = [
         re.findall(r"^[\w-]+", requirement)[0]
         for requirement in importlib.metadata.requires("onnx-maxpool") or ()

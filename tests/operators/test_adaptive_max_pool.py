@@ -127,7 +127,7 @@ def test_nan_is_no_warning() -> None:
 
 
 def test_no_channel_has_more_cells_than_indices_where_there_is_none() -> None:
-    """G7: what is refused for one image is an empty output for none."""
+    """G7: what is rejected for one image is an empty output for none."""
     none = np.broadcast_to(np.float32(0), (0, 1, 2**16, 2**15 + 1))
     definition = operator(NAME)
     _, index = definition.compute(

@@ -101,7 +101,7 @@ def test_halves_round_away_from_zero(coordinate: float, scale: float, cell_in_fl
 
 @pytest.mark.parametrize(("low", "extent"), [(-0.5, 3), (-0.49999997, 2), (-1.5, 4), (-2.5, 5)])
 def test_negative_halves_round_away_from_zero(low: float, extent: int) -> None:
-    """M5: an ROI from `low` to 1 is `extent` cells high, so its last bin of `extent` is the cell 1 alone."""
+    """M5: an ROI from `low` to 1 is `extent` cells high, so its last bin of `extent` is only the cell 1."""
     x = np.array([5, 7, 9], np.float32).reshape(1, 1, 3, 1)
     rois = np.array([[0, 0, low, 0, 1]], np.float32)
     proto = roi_model(pooled_shape=(extent, 1))

@@ -1,4 +1,4 @@
-"""The schemas in onnx.defs: held to the registry, known to onnx's checker, and inferred through."""
+"""The schemas in onnx.defs: compared with the registry, known to onnx's checker, and inferred through."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_max_pooling1_is_inferred() -> None:
 
 
 def test_adaptive_max_pool_is_inferred() -> None:
-    """A1, A3: sizes from an initializer, from a constant, from a computed shape; else the rank alone."""
+    """A1, A3: sizes from an initializer, from a constant, from a computed shape; else only the rank."""
     node = "AdaptiveMaxPool (X, size)"
     four = "float[N,C,H,W] X"
     known = ["float[N,C,2,3]", "int64[N,C,2,3]"]
@@ -257,7 +257,7 @@ def test_inference_refuses_a_constant_size() -> None:
 
 
 def test_attributes_of_a_function() -> None:
-    """In a local function an attribute may be the function's own, known at the call alone."""
+    """In a local function an attribute may be the function's own, known only at the call."""
     proto = parser.parse_model("""
         <ir_version: 10, opset_import: ["": 22, "directml": 5, "local": 1]>
         g (float[N,C,9,8] X) => (float[N,C,a,b] Y) { Y = local.pool <window = [3, 2]> (X) }

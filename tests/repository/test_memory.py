@@ -1,4 +1,4 @@
-"""What SECURITY.md says that ROI operators want beside their outputs, held to the peak of a process."""
+"""What SECURITY.md says that ROI operators need besides their outputs, compared with the peak of a process."""
 
 from __future__ import annotations
 
@@ -86,6 +86,6 @@ def test_roi_operators_want_no_more(
 
 def test_security_says_it() -> None:
     promised = re.sub(r"\s+", " ", (ROOT / "SECURITY.md").read_text())
-    assert "8 bytes for each ROI's row or column of bins, twice for rows" in promised
+    assert "8 bytes for each row of bins and each column of bins of an ROI, twice for rows" in promised
     assert "48 bytes for each ROI, and 32 for each ROI and 16 bytes of channels" in promised
-    assert "tables of no more than X's bytes (or 4 MiB, and 32 MiB at the most)" in promised
+    assert "Tables of at most the size of X (or 4 MiB, if X is smaller), and at most 32 MiB" in promised

@@ -37,7 +37,7 @@ class Good(Backend):
 
 
 REFUSALS: dict[bytes, Exception | None] = {}
-"""What is refused for its shape, type or attributes, by model and inputs: every faulty backend is asked the same."""
+"""What is rejected for its shape, type or attributes, by model and inputs: every faulty backend is asked the same."""
 
 
 def refuse_what_is_invalid(model: onnx.ModelProto, inputs: Any) -> None:

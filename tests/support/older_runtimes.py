@@ -33,7 +33,7 @@ def loads_here(model: onnx.ModelProto) -> bool:
 def cannot_infer_the_index(bad: BadInput) -> bool:
     """Whether a bad node's index is of another type than the default, and this ONNX Runtime is too old to infer it.
 
-    Then that may be what is refused, before what is wrong with the node.
+    Then that may be what is rejected, before what is wrong with the node.
     """
     asked = SPELLINGS.get(str(bad.attributes.get("index_element_type")))
     default = {"MaxPooling1": "uint32", "AdaptiveMaxPool": "int64"}.get(bad.operator)

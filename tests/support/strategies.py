@@ -245,7 +245,7 @@ def roi_calls(
 
 
 def index_types(version: OperatorVersion) -> st.SearchStrategy[str | None]:
-    """The types of an index, and none. ONNX Runtime before 1.28 has the default alone."""
+    """The types of an index, and none. ONNX Runtime before 1.28 has only the default."""
     here = version.index_types[:1] if runtime_is_before(*INFERS_INDEX_TYPES) else version.index_types
     return st.sampled_from([None, *here])
 

@@ -1,6 +1,6 @@
-"""Arguments that functions and commands refuse, with the words that say so: two tables of docs/errors.md.
+"""Arguments that functions and commands reject, with the words that say so: two tables of docs/errors.md.
 
-Data alone: test_bad_arguments.py tries each row.
+Only data: test_bad_arguments.py tries each row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from onnx_maxpool.windows import adaptive_windows, roi_windows, sliding_windows
 
 @dataclass(frozen=True)
 class BadArgument:
-    """A call that is refused."""
+    """A call that is rejected."""
 
     function: str
     what: str
@@ -82,14 +82,14 @@ OPERATORS = "MaxRoiPool, RoiPooling, MaxPooling1 or AdaptiveMaxPool"
 BAD_ARGUMENTS = (
     BadArgument(
         "load",
-        "an implementation that there is not",
+        "an unknown implementation",
         ValueError,
         "onnx_maxpool: implementation is 'pyhton', expected 'native', 'python' or functions by name",
         implementation("pyhton"),
     ),
     BadArgument(
         "load",
-        "a function for an operator that there is not",
+        "a function for an unknown operator",
         ValueError,
         f"onnx_maxpool: implementation names 'RoiPool', expected {OPERATORS.replace(', ', ' or ')}",
         implementation({"RoiPool": max}),
@@ -206,7 +206,7 @@ BAD_ARGUMENTS = (
     ),
     BadArgument(
         "to_portable",
-        "an operator that there is not",
+        "an unknown operator",
         OperatorError,
         f"to_portable: operator RoiPool, expected {OPERATORS}",
         lambda: onnx_maxpool.to_portable(model(), only=["RoiPool"]),
@@ -312,7 +312,7 @@ BAD_ARGUMENTS = (
     ),
     BadArgument(
         "plot_windows",
-        "a region that there is not",
+        "an unknown region",
         ValueError,
         "plot_windows: windows have shape [2,3] and roi is 2, "
         "expected 1 dimension without roi, or 2 and roi the row of one region",
@@ -323,7 +323,7 @@ BAD_ARGUMENTS = (
 
 @dataclass(frozen=True)
 class BadCommand:
-    """Arguments that `onnx-maxpool` refuses, in the folder that `write_files` fills."""
+    """Arguments that `onnx-maxpool` rejects, in the folder that `write_files` fills."""
 
     what: str
     command: str
@@ -371,7 +371,7 @@ BAD_COMMANDS = (
         "input 'rois' would have shape [9223372036854775807,5], expected fewer than 2^60 cells",
     ),
     BadCommand(
-        "a dimension that there is not",
+        "an unknown dimension",
         "run pool.onnx --dim Q=1",
         "--dim Q: no random input has that dimension, only N, R",
     ),
@@ -386,7 +386,7 @@ BAD_COMMANDS = (
         "--input X=x.txt: expected NAME=FILE.npy, NAME=FILE.pb, FILE.npz or a folder of input_0.pb, ...",
     ),
     BadCommand(
-        "an input that there is not",
+        "an unknown input",
         f"{RUN} --input Z=x.npy",
         "--input Z=x.npy: the model has no input 'Z', only X, rois",
     ),
@@ -442,12 +442,12 @@ BAD_COMMANDS = (
         "--time-limit nan: expected 0.1 to 86400 seconds",
     ),
     BadCommand(
-        "an operator that there is not",
+        "an unknown operator",
         "conformance --operator Relu",
         f"--operator Relu: expected one of {OPERATORS.replace(' or', ',')}",
     ),
     BadCommand(
-        "cases that there are not",
+        "a pattern that no case matches",
         "conformance --case nowhere",
         "--case nowhere: no case has such a name",
     ),
@@ -469,18 +469,18 @@ BAD_COMMANDS = (
         "--export cases: expected no --list, --backend or report beside it, as no backend runs",
     ),
     BadCommand(
-        "rows that there are not",
+        "a text that no row contains",
         "bench --rows nothing",
         "--rows nothing: no row has that in its name",
     ),
     BadCommand(
-        "an operator that there is not",
+        "an unknown operator",
         "bench --grid --operator Relu",
         "--operator Relu: expected a part of MaxRoiPool, AdaptiveMaxPool, MaxPooling1 with indices, "
         "MaxPooling1 without indices",
     ),
     BadCommand(
-        "an operator that there is not",
+        "an unknown operator",
         "convert pool.onnx out.onnx --only RoiPool",
         "--only RoiPool: expected one of MaxRoiPool, RoiPooling, MaxPooling1, AdaptiveMaxPool",
     ),

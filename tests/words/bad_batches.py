@@ -102,7 +102,7 @@ BAD_ARGUMENTS = (
     ),
     BadArgument(
         "Predictor",
-        "an input that there is not",
+        "an unknown input",
         InputError,
         "rois is 'boxes', expected an input of the model: X or rois",
         predictor(rois="boxes"),
@@ -116,7 +116,7 @@ BAD_ARGUMENTS = (
     ),
     BadArgument(
         "Predictor",
-        "a number of threads that there is not",
+        "a number of threads below 0",
         InputError,
         "threads is -1, expected an integer from 0 to 1024",
         predictor(threads=-1),
@@ -130,7 +130,7 @@ BAD_ARGUMENTS = (
     ),
     BadArgument(
         "Predictor",
-        "an option that there is not",
+        "an unknown option",
         InputError,
         "session_options has 'threads', expected an attribute of SessionOptions or a config entry",
         predictor(session_options={"threads": 3}),

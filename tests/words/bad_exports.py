@@ -1,6 +1,6 @@
 """Models of torch that cannot be exported, with the words that say so: a table of docs/errors.md.
 
-Data alone: test_bad_exports.py tries each row. A model is what it makes of `x` of shape (2, 3, 10, 12) and of `rois`;
+Only data: test_bad_exports.py tries each row. A model is what it makes of `x` of shape (2, 3, 10, 12) and of `rois`;
 torch is `torch`, `torch.nn.functional` is `F`, and torchvision's operator `roi_pool`.
 """
 
@@ -12,7 +12,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class BadExport:
-    """A model that is refused where the axes of `x` but that of channels are dynamic."""
+    """A model that is rejected where the axes of `x` but that of channels are dynamic."""
 
     model: str
     said: str
@@ -21,7 +21,7 @@ class BadExport:
 
 def size(value: str, what: str, taken: str, numbers: str = "numbers") -> str:
     return (
-        f"AdaptiveMaxPool: output_size is {value}, for which torch took {what} as {taken} from the example, "
+        f"AdaptiveMaxPool: output_size is {value}, as torch replaced {what} by {taken}, its value in the example, "
         f"expected {numbers} that no dynamic axis changes"
     )
 
@@ -51,8 +51,8 @@ BAD_EXPORTS = (
     ),
     BadExport(
         "roi_pool(x, rois, x.shape[2] * 0.025, 5, 5)[0]",
-        f"MaxRoiPool: spatial_scale is 0.25, for which torch took 0.025*ToFloat({HEIGHT}) as 0.25 from the example, "
-        "expected a number that no dynamic axis changes",
+        f"MaxRoiPool: spatial_scale is 0.25, as torch replaced 0.025*ToFloat({HEIGHT}) by 0.25, "
+        "its value in the example, expected a number that no dynamic axis changes",
     ),
     BadExport("roi_pool(x, rois, 0.5, 5, 5)", PLACES),
     BadExport("(roi_pool(x, rois, 0.5, 5, 5)[0], roi_pool(torch.relu(x), rois, 0.5, 5, 5)[1])", PLACES),

@@ -1,6 +1,6 @@
-"""The bad inputs of every operator with the words that refuse them: the table of docs/errors.md, a test for each row.
+"""The bad inputs of every operator with the words that reject them: the table of docs/errors.md, a test for each row.
 
-Data alone: test_bad_input.py takes each row through every interface.
+Only data: test_bad_input.py takes each row through every interface.
 """
 
 from __future__ import annotations

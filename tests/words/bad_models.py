@@ -1,6 +1,6 @@
 """Models that cannot be read, with the words that say so: a table of docs/errors.md.
 
-Data alone: test_bad_model.py takes each row through every interface.
+Only data: test_bad_model.py takes each row through every interface.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Found(Enum):
     MADE = "load"
     """When the model is loaded, by its check, and without that by the native library."""
     CHECKED = "check"
-    """When the model is loaded, by its check alone."""
+    """When the model is loaded, only by its check."""
 
 
 Interface = Literal["native", "unchecked", "python", "reference", "functions", "command line"]
@@ -35,11 +35,11 @@ INTERFACES: Mapping[Interface, str] = {
     "command line": "`onnx-maxpool run`",
 }
 
-NO_SCHEMA = "ONNX Runtime holds these nodes to no schema"
-PYTHON_TYPES = "they convert numbers, and Python itself refuses arguments that there are not"
-OWN_WORDS = "onnx's evaluator refuses it in words of its own"
+NO_SCHEMA = "ONNX Runtime has no schema to check these nodes with"
+PYTHON_TYPES = "they convert numbers, and Python itself rejects unknown arguments"
+OWN_WORDS = "onnx's evaluator has a message of its own"
 OTHER_KERNELS = "ONNX Runtime runs a kernel of that type, or says itself that it finds none"
-NUMPY_TYPE: Mapping[Interface, str] = {"functions": "they take a NumPy type"}
+NUMPY_TYPE: Mapping[Interface, str] = {"functions": "they expect a NumPy type"}
 GIGABYTES: Mapping[Interface, str] = {
     "python": "onnxruntime-extensions copies its inputs, and these are gigabytes",
     "command line": "it would read gigabytes from a file",
@@ -192,13 +192,13 @@ class Good:
         """A node with too few inputs."""
         names = list(self.inputs)[:count]
         return self.bad(
-            f"{wrong} alone",
+            f"only {wrong}",
             "",
             f"-{self.opset}: the node has {count} input, expected {expected}",
             found=Found.CHECKED,
             inputs={name: None for name in self.inputs if name not in names},
             not_through={
-                "unchecked": "ONNX Runtime says it in its own words",
+                "unchecked": "ONNX Runtime has a message of its own",
                 "reference": OWN_WORDS,
                 "functions": PYTHON_TYPES,
             },

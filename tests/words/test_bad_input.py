@@ -92,7 +92,7 @@ def test_python(bad: BadInput, feeds: dict[str, Array]) -> None:
 
 @through("unchecked")
 def test_unchecked(bad: BadInput) -> None:
-    """The native library by itself, as from other languages: it refuses to make the kernel."""
+    """The native library by itself, as from other languages: it makes no kernel."""
     if cannot_infer_the_index(bad):
         with pytest.raises(ort_errors.Fail, match="Type Error"):
             onnx_maxpool.load(model_of(bad), check=False)

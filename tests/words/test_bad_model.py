@@ -165,7 +165,7 @@ def damaged() -> list[bytes]:
 
 
 def test_damaged_models() -> None:
-    """They load, or are refused by an exception of the kinds that are promised."""
+    """They load, or are rejected by an exception of the kinds that are promised."""
     promised = (ModelError, OperatorError, *ORT_ERRORS)
     interfaces = (
         lambda content: onnx_maxpool.load(content, quiet()),

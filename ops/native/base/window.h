@@ -1,4 +1,4 @@
-// A range of cells. Types alone, for kernels and tests too: how windows are planned is in base/window_plan.h.
+// A range of cells. Only types, for kernels and tests too: how windows are planned is in base/window_plan.h.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace onnx_maxpool {
 
 // A node's attributes while its kernel is made. A missing attribute gives the default; one of another type throws
-// Error, as the runtime does not hold a custom operator's attributes to any schema. So does an empty list, which the
+// Error, as the runtime checks a custom operator's attributes against no schema. So does an empty list, which the
 // runtime does not tell from other types: no operator here wants one.
 class Attributes {
  public:

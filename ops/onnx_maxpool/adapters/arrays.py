@@ -17,9 +17,9 @@ BFLOAT16 = onnx.TensorProto.BFLOAT16
 def run(
     session: ort.InferenceSession, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
 ) -> list[Array]:
-    """`session.run(outputs, inputs)` that also takes and gives bfloat16 arrays, as ONNX Runtime's own does not.
+    """Like `session.run(outputs, inputs)`, and accepts and returns bfloat16 arrays, which ONNX Runtime's own does not.
 
-    bfloat16 is ml_dtypes'. Raises what ONNX Runtime raises.
+    They have ml_dtypes' dtype. Raises what ONNX Runtime raises.
     """
     names = list(outputs) if outputs is not None else [output.name for output in session.get_outputs()]
     feeds = {name: to_ort_value(array) for name, array in inputs.items()}

@@ -17,13 +17,13 @@ EXPECTED_BOXES = "expected (r, 4) or (r, 5)"
 
 
 def collate(images: Sequence[Array] | Array, boxes: Sequence[Array]) -> tuple[Array, Array, list[int]]:
-    """One batch of images that have boxes of their own: `(X, rois, counts)`, as MaxRoiPool has its inputs (M1, M4).
+    """Make one batch of images that have boxes of their own: `(X, rois, counts)`, the inputs of MaxRoiPool (M1, M4).
 
     `images` are N arrays of one shape (C, H, W) and dtype, or one array (N, C, H, W), which is not copied. `boxes` are
-    N arrays (r, 4), `[x1, y1, x2, y2]`, or (r, 5), whose first column is replaced; r may be 0 and may differ. X is
-    (N, C, H, W), rois (R, 5) with the number of the image in the first column, and `counts` the N numbers r, which
-    `split` takes. Raises RowError for images or boxes that do not fit the others, and InputError where there are none,
-    or more images than the boxes' type has whole numbers (2049 for float16, 257 for bfloat16).
+    N arrays (r, 4), `[x1, y1, x2, y2]`, or (r, 5), whose first column is replaced; r may be 0 and may differ. X is (N,
+    C, H, W). rois is (R, 5), with the number of the image in the first column. `counts` are the N numbers r, for
+    `split`. Raises RowError if images or boxes do not fit the others, and InputError if there are none, or more images
+    than the boxes' type has whole numbers (2049 for float16, 257 for bfloat16).
     """
     if len(images) != len(boxes) or len(boxes) == 0:
         raise InputError(f"collate: {len(images)} images and {len(boxes)} boxes, expected as many of both, and one")
@@ -31,9 +31,9 @@ def collate(images: Sequence[Array] | Array, boxes: Sequence[Array]) -> tuple[Ar
 
 
 def split(output: Array, counts: Sequence[int]) -> list[Array]:
-    """What belongs to each row of an output with an entry per ROI: views of `counts[i]` entries, in order.
+    """Divide an output with one entry for each ROI by rows: views of `counts[i]` entries, in order.
 
-    Raises InputError where the output has another number of entries.
+    Raises InputError if the output has another number of entries.
     """
     if output.ndim == 0 or len(output) != sum(counts):
         raise InputError(f"split: the output has shape {shape(output.shape)}, expected {sum(counts)} entries")

@@ -26,11 +26,12 @@ def max_roi_pool(
     *,
     bin_edges: BinEdges | None = None,
 ) -> Array:
-    """ai.onnx MaxRoiPool (M): the maximum over a grid of `pooled_shape` bins in each region of interest.
+    """MaxRoiPool of ai.onnx (M): the maximum in each of `pooled_shape` bins of each region of interest.
 
-    `x` (N, C, H, W) and `rois` (R, 5) with rows `[batch, x1, y1, x2, y2]`, both float16, bfloat16, float32 or float64;
-    returns (R, C, pooled_height, pooled_width) of the same type. `bin_edges` (M7) is "onnx", the default, "exact" or
-    "double". Raises OperatorError for whatever the operator refuses, ValueError for other `bin_edges`.
+    `x` (N, C, H, W) and `rois` (R, 5), with rows `[batch, x1, y1, x2, y2]`, have the same type: float16, bfloat16,
+    float32 or float64. Returns (R, C, pooled_height, pooled_width) of that type. `bin_edges` (M7) is "onnx", the
+    default, "exact" or "double". Raises OperatorError for everything that the operator rejects, and ValueError for
+    other `bin_edges`.
     """
     shape = _integers("MaxRoiPool", "pooled_shape", pooled_shape)
     x, rois = _array(x), _array(rois)
@@ -46,7 +47,10 @@ def roi_pooling(
     *,
     bin_edges: BinEdges | None = None,
 ) -> Array:
-    """DirectML RoiPooling (D): `max_roi_pool` for `rois` (1, 1, R, 5), float16 or float32; exact edges by default."""
+    """RoiPooling of DirectML (D): like `max_roi_pool`, for `rois` (1, 1, R, 5), float16 or float32.
+
+    The default of `bin_edges` is "exact".
+    """
     size = _integers("RoiPooling", "pooled_size", pooled_size)
     x, rois = _array(x), _array(rois)
     attributes = (size, _scale("RoiPooling", spatial_scale))
@@ -89,12 +93,12 @@ def max_pooling(
     return_indices: bool = False,
     index_dtype: npt.DTypeLike = np.uint32,
 ) -> Outputs:
-    """DirectML MaxPooling1 (P): the maximum over windows that slide over the spatial dimensions.
+    """MaxPooling1 of DirectML (P): the maximum of windows that slide over the spatial dimensions.
 
-    `x` (N, C, H, W) or (N, C, D, H, W), float16, float32 or any integer type of 8 to 64 bits; the other arguments have
-    an integer per spatial dimension, strides 1 and paddings 0 where they are left out. Returns the maxima, and with
-    `return_indices` also the index of each into the whole of `x` flattened, uint32 or uint64 (P5). Raises OperatorError
-    for whatever the operator refuses.
+    `x` is (N, C, H, W) or (N, C, D, H, W), of float16, float32, or an integer type of 8 to 64 bits. The other arguments
+    have one integer for each spatial dimension; the default of strides is 1, of paddings 0. Returns the maxima. With
+    `return_indices` it also returns the index of each maximum in the flattened `x`, uint32 or uint64 (P5). Raises
+    OperatorError for everything that the operator rejects.
     """
     given = {
         "window_size": window_size,
@@ -125,12 +129,12 @@ def adaptive_max_pool(
 def adaptive_max_pool(
     x: Array, output_size: npt.ArrayLike, *, return_indices: bool = False, index_dtype: npt.DTypeLike = np.int64
 ) -> Outputs:
-    """OpenVINO's AdaptiveMaxPool (A): the maximum over windows that share out each spatial dimension.
+    """AdaptiveMaxPool of OpenVINO (A): the maximum of windows that divide each spatial dimension.
 
-    `x` (N, C, spatial...) with 1 to 3 spatial dimensions, float16, bfloat16, float32 or float64; `output_size` an
-    integer for each of them. Returns the maxima (N, C, output_size...), and with `return_indices` also the index of
-    each into the flattened spatial dimensions of its own batch item and channel, int64 or int32 (A3). Raises
-    OperatorError for whatever the operator refuses.
+    `x` is (N, C, spatial...) with 1 to 3 spatial dimensions, of float16, bfloat16, float32 or float64. `output_size`
+    has one integer for each of them. Returns the maxima (N, C, output_size...). With `return_indices` it also returns
+    the index of each maximum in the flattened spatial dimensions of its own image and channel, int64 or int32 (A3).
+    Raises OperatorError for everything that the operator rejects.
     """
     return _with_index("AdaptiveMaxPool", (_array(x), _array(output_size)), [], return_indices, index_dtype)
 
@@ -173,7 +177,7 @@ def _integers(operator: str, name: str, values: Sequence[int]) -> Attribute:
 def _scale(operator: str, spatial_scale: float) -> Attribute:
     try:
         return "spatial_scale", float(spatial_scale)
-    except OverflowError:  # beyond double as well as float: refused as any infinite one is
+    except OverflowError:  # beyond double as well as float: rejected as any infinite one is
         return "spatial_scale", math.inf if spatial_scale > 0 else -math.inf
     except (TypeError, ValueError):
         raise OperatorError(f"{operator}: spatial_scale is {spatial_scale!r}, expected a number") from None

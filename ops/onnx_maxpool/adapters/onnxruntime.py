@@ -53,32 +53,31 @@ def load(
     check: bool = True,
     implementation: Implementation = "native",
 ) -> ort.InferenceSession:
-    """An ONNX Runtime session for a model that contains our operators, the model unmodified.
+    """Make an ONNX Runtime session for a model that contains our operators. The model is not modified.
 
-    `model` is a path (external data is found beside it), serialized bytes or a ModelProto (either holds all its data).
-    It is in ONNX's format, or for the native library in ORT format: a file whose name ends in `.ort`, or its bytes.
-    `sess_options` are the caller's own, registered on here; the default providers are ONNX Runtime's CPU provider
-    only, and with others our operators still run on the CPU.
+    `model` is a path, serialized bytes or a ModelProto. For a path, external data is found beside the file; bytes and a
+    ModelProto must contain all data. The format is ONNX's. The native library also runs ORT format: a file whose name
+    ends in `.ort`, or its bytes. `sess_options` are yours, and are registered here. The default providers are ONNX
+    Runtime's CPU provider only. With other providers, our operators still run on the CPU.
 
-    With `check`, the model is read here first: raises OSError and ModelError for what is no model, or lacks its
-    external data, and OperatorError that names the node where an operator's version rejects its types or attributes.
-    Whatever else ONNX Runtime rejects, it rejects in its own words. Of a model in ORT format no more than that it is
-    one is checked.
+    With `check`, the model is read first. Raises OSError and ModelError if the file is not a model or lacks external
+    data, and OperatorError with the node's name if an operator's version rejects its types or attributes. Everything
+    else that ONNX Runtime rejects raises its own error. A model in ORT format is not checked further.
 
-    A local function of the model with the domain and name of one of our operators, in any domain but ai.onnx, runs in
-    the operator's place, as it does without our library. The session then holds a copy of the model, in which the
-    function has another name.
+    If the model has a local function with the domain and name of one of our operators, in another domain than ai.onnx,
+    the function runs instead of the operator, as without our library. The session then contains a copy of the model in
+    which the function has another name.
 
-    A run is not interrupted within a node: Ctrl-C is raised when the run is over, and `RunOptions.terminate` is heeded
-    between two nodes.
+    Ctrl-C does not stop a running node: KeyboardInterrupt is raised when the run is over. `RunOptions.terminate` takes
+    effect between two nodes.
 
-    `implementation="python"` runs the NumPy reference in the place of the native library. A mapping from operators'
-    names runs functions of the caller's in their place, and the native library in that of the others. Each is called as
-    `function(*inputs, **attributes)` with NumPy arrays and complete attributes, and gives the output array, or a tuple
-    of the operator's outputs, in the types and shapes that the operator has. For an operator that cuts bins `bin_edges`
-    is among the attributes; for one with an index `index_type` is, its dtype, or None where the index is not wanted.
-    What a function raises fails the run, with the traceback in the message; KeyboardInterrupt and SystemExit come out
-    of the run as they are. Raises ValueError for another implementation.
+    `implementation="python"` runs the NumPy reference instead of the native library. A mapping from operators' names to
+    functions replaces only these operators. Each function is called as `function(*inputs, **attributes)`, with NumPy
+    arrays and all attributes, and returns the output array, or a tuple of the outputs, in the types and shapes of the
+    operator. The attributes include `bin_edges` for an operator that divides ROIs into bins, and `index_type` for an
+    operator with an index: its dtype, or None if the model does not use the index. An exception in a function stops the
+    run, with the traceback in the message. KeyboardInterrupt and SystemExit leave the run unchanged. Raises ValueError
+    for another implementation.
     """
     options = sess_options if sess_options is not None else ort.SessionOptions()
     chosen = list(providers) if providers is not None else [CPU]

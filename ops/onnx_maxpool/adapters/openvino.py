@@ -11,12 +11,12 @@ from onnx_maxpool.operators.registry import versions_of
 
 
 def openvino_extensions() -> list[Any]:
-    """Extensions with which OpenVINO's ONNX frontend reads `org.openvinotoolkit::AdaptiveMaxPool` as its own operator.
+    """Extensions with which OpenVINO reads `org.openvinotoolkit::AdaptiveMaxPool` from ONNX files.
 
-    For `core.add_extension(extensions)` before `core.read_model`. The operator is OpenVINO's: it computes in float32
-    at most, a NaN wins only where it stands first in a window, and subnormal bfloat16 outputs are 0 on processors with
-    an instruction that converts to it. `core.read_model` fails on another index type than
-    the operator's (A3). Raises ModuleNotFoundError without OpenVINO.
+    Pass them to `core.add_extension(extensions)` before you call `core.read_model`. The operator is OpenVINO's own: it
+    computes in float32 or less, a NaN wins only if it is the first value of a window, and subnormal bfloat16 outputs
+    are 0 on processors with an instruction that converts to bfloat16. `core.read_model` fails for another index type
+    than the operator's (A3). Raises ModuleNotFoundError without OpenVINO.
     """
     from openvino.frontend.onnx import ConversionExtension
 

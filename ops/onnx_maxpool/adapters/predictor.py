@@ -27,21 +27,22 @@ from onnx_maxpool.windows import check_bin_edges
 
 
 class Predictor:
-    """Runs a model on batches of rows: `predictor(batch)` takes a dict of columns and gives one.
+    """Runs a model on batches of rows: `predictor(batch)` takes a dict of columns and returns one.
 
-    The columns named like the model's inputs hold each row's part of them. Where an input feeds an operator's ROIs, its
-    column holds each row's own boxes, (r, 4) or (r, 5), r = 0 too: rows of one shape are collated into one run, as
-    `collate` does it, and outputs with an entry per ROI are split. The result has the model's outputs, and the columns
-    that are no inputs as they came. An output's column is one array (N, ...) where it has an entry per row and all are
-    of one shape, and else a list of N arrays: `(r, C, h, w)`, so `(0, C, h, w)` where a row has no ROI.
+    Columns that are named like the model's inputs contain each row's part of the input. If an input feeds an operator's
+    ROIs, its column contains each row's own boxes, (r, 4) or (r, 5); r may be 0. Rows of one shape run together, as
+    `collate` does it, and outputs with one entry for each ROI are split. The result contains the model's outputs, and
+    the columns that are not inputs, unchanged. The column of an output is one array (N, ...) if it has one entry for
+    each row and all have one shape. Otherwise it is a list of N arrays: `(r, C, h, w)`, and `(0, C, h, w)` for a row
+    without ROIs.
 
-    Arrays are of the inputs' element types; lists of Python's numbers become so. An input of rank 0, and a list of a
-    fixed length, belongs to a whole run: rows that differ in it run apart. So do all rows of a model that fixes its
-    batch or its number of ROIs, or has an output whose first axis neither ONNX's inference nor the model's symbols
-    explain; such an output comes as a run of that row gives it.
+    Arrays have the element types of the inputs; lists of Python numbers are converted. An input of rank 0, and a list
+    of a fixed length, belong to a whole run: rows with different values run separately. All rows run separately if the
+    model fixes its batch size or its number of ROIs, or if neither ONNX's inference nor the model's symbols explain the
+    first axis of an output; such an output is returned as the run of that row gives it.
 
-    A predictor pickles without its session, which each process makes when it first calls it, once, whatever its
-    threads. Calls from several threads share the session.
+    A predictor pickles without its session. Each process makes its own session when it first calls the predictor, once
+    for all threads. Calls from several threads share the session.
     """
 
     def __init__(
@@ -54,19 +55,19 @@ class Predictor:
         session_options: Mapping[str, Any] | None = None,
         rois: str | None = None,
     ) -> None:
-        """Read the model and find what its axes count; the session comes later.
+        """Read the model and find what its axes count. The session is made later.
 
-        `model` is a path that the processes which call the predictor can read, or bytes or a ModelProto with all its
-        data. Of a model in ORT format, a file whose name ends in `.ort` or its bytes, only inputs and outputs are
-        known: its session is made at once, `rois` must name the input that holds ROIs, and the symbol of an output's
+        `model` is a path that the processes which call the predictor can read, or bytes or a ModelProto with all data.
+        `threads` is ONNX Runtime's number of threads within an operator; 0 lets it choose. `session_options` contains
+        attributes of `SessionOptions` by name, and config entries, whose names contain dots. `rois` names the input
+        with ROIs, if it cannot be found. Other arguments are those of `load`.
+
+        The model may be in ORT format: a file whose name ends in `.ort`, or its bytes. Then only its inputs and outputs
+        are known. So the session is made at once, `rois` must name the input with ROIs, and the symbol of an output's
         first axis says what it counts.
 
-        `threads` are ONNX Runtime's within an operator; 0 lets it choose. `session_options` has attributes of
-        `SessionOptions` by name, and config entries, whose names have dots. `rois` names the input that holds ROIs,
-        where it cannot be found. Other arguments are those of `load`.
-
-        Raises OSError, ModelError, OperatorError and ValueError as `load` does, and InputError for options and `rois`
-        that there are not, and for a model that cannot run in batches.
+        Raises OSError, ModelError, OperatorError and ValueError as `load` does, and InputError for unknown options, for
+        an unknown `rois`, and for a model that cannot run in batches.
         """
         self._model = _plain(model)
         check_bin_edges(bin_edges)
@@ -117,10 +118,10 @@ class Predictor:
         return self._sessions[process]
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """The outputs for a batch's columns, beside the columns that are no inputs.
+        """Run the model on a batch. Returns its outputs and the columns that are not inputs. The batch is not changed.
 
-        Raises InputError for columns that are missing, of another type or of different lengths, and RowError that names
-        each row that fails, and what is wrong with its values or what the operator says. The batch is not changed.
+        Raises InputError for columns that are missing or have other types or lengths. Raises RowError for rows that
+        fail; it names each row and says what is wrong with its values, or what the operator's error is.
         """
         count = row_count(batch, self.batching)
         failures: Failures = {}

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def reference_ops(*, bin_edges: BinEdges | None = None) -> list[type[OpRun]]:
     """The operators as classes for `ReferenceEvaluator(model, new_ops=reference_ops())`.
 
-    For models without local functions, in which they would not be found, and with ai.onnx spelled `""`:
-    `onnx_maxpool.reference_evaluator` takes all others too.
+    Use it for models without local functions that name the domain of ONNX's operators `""`. For all other models use
+    `onnx_maxpool.reference_evaluator`: onnx does not find these classes there.
 
-    Each class takes the version that the model's opset imports select and holds to that version's types: it raises
-    OperatorError where they are not met, and wherever the operator refuses its input, in the native library's words.
-    bfloat16 arrays are ml_dtypes'. Raises ValueError for other `bin_edges`.
+    Each class selects the version by the model's opset imports. It raises OperatorError for types that this version
+    does not have, and for everything else that the operator rejects, with the message of the native library. bfloat16
+    arrays have ml_dtypes' dtype. Raises ValueError for other `bin_edges`.
     """
     check_bin_edges(bin_edges)
     register_schemas()
@@ -64,7 +64,7 @@ def _reference_op(newest: OperatorVersion, bin_edges: BinEdges | None) -> type[O
             **{name: value for name, value in attributes.items() if name in given},
         )
 
-    # The evaluator finds a class by its domain and name alone, so the version is chosen in `_run`.
+    # The evaluator finds a class only by its domain and name, so the version is chosen in `_run`.
     members = {
         "op_domain": newest.domain,
         "op_schema": defs.get_schema(newest.name, newest.since_version, newest.domain),
@@ -75,11 +75,11 @@ def _reference_op(newest: OperatorVersion, bin_edges: BinEdges | None) -> type[O
 
 
 def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> ReferenceEvaluator:
-    """onnx.reference's evaluator with our operators, in subgraphs and in local functions too.
+    """ONNX's reference evaluator with our operators, in subgraphs and local functions too.
 
-    `model` is a path, whose external data is loaded, serialized bytes or a ModelProto that holds its data; it is not
-    changed. A local function of the model with the domain and name of one of our operators comes before the operator,
-    in any domain but ai.onnx. Raises what `read_model` raises.
+    `model` is a path, whose external data is loaded, or serialized bytes or a ModelProto with all data; it is not
+    changed. A local function of the model with the domain and name of one of our operators, in another domain than
+    ai.onnx, runs instead of the operator. Raises OSError and ModelError if the model cannot be read.
     """
     from onnx.reference import ReferenceEvaluator
 

@@ -58,15 +58,15 @@ def targets() -> tuple[Target, ...]:
 def register(session_options: ort.SessionOptions, *, bin_edges: BinEdges | None = None) -> None:
     """Make sessions with these options run our operators.
 
-    `bin_edges` says how the edges of ROI bins are computed (M7), by every operator: "onnx", "exact" or "double".
-    Without it, the options' config entry `onnx_maxpool.bin_edges` says it, and without that each operator has its own
-    default: MaxRoiPool "onnx", RoiPooling "exact".
+    `bin_edges` says how the edges of ROI bins are computed (M7), for every operator: "onnx", "exact" or "double". If it
+    is not given, the config entry `onnx_maxpool.bin_edges` of the options counts, and without an entry each operator's
+    default: "onnx" for MaxRoiPool, "exact" for RoiPooling.
 
-    Registering twice on one SessionOptions is harmless. Raises ValueError for another value, and where the options are
-    registered with another one.
+    You may register the same options twice. Raises ValueError for another value, and if the options are registered with
+    another value.
 
-    A model's local function with the domain and name of one of our operators does not run in these sessions, as a
-    registered operator comes before a function: `load` runs it.
+    A model's local function with the domain and name of one of our operators does not run in these sessions, because
+    ONNX Runtime prefers a registered operator. In a session of `load` the function runs.
     """
     check_bin_edges(bin_edges)
     registered = config_entry(session_options, REGISTERED_ENTRY)

@@ -43,7 +43,7 @@ class Setting(NamedTuple):
 def run_one_node(setting: Setting, *inputs: Array) -> list[Array]:
     """The operator's outputs for these inputs, which are of the setting's dtypes.
 
-    Raises OperatorError for whatever the operator refuses, and for the rest what ONNX Runtime raises.
+    Raises OperatorError for whatever the operator rejects, and for the rest what ONNX Runtime raises.
     """
     entry = sessions(setting)
     feeds = dict(zip(entry.inputs, inputs, strict=True))
@@ -76,18 +76,18 @@ class Entry(NamedTuple):
 
 
 def _make(setting: Setting) -> Entry:
-    """Raises OperatorError for types and attributes that the operator refuses."""
+    """Raises OperatorError for types and attributes that the operator rejects."""
     version = NEWEST[setting.name]
     definition = operator(setting.name)
     types = [element_type(dtype) for dtype in setting.dtypes]
     definition.check_types(version, dict(zip(definition.inputs, types, strict=True)))
     attributes = dict(setting.attributes)
-    with np.errstate(over="ignore"):  # a spatial_scale beyond float32 is infinite, and refused as such
+    with np.errstate(over="ignore"):  # a spatial_scale beyond float32 is infinite, and rejected as such
         definition.complete(version, attributes)
 
     outputs = definition.outputs if setting.with_index else definition.outputs[:1]
     node = helper.make_node(version.name, list(definition.inputs), list(outputs), domain=version.domain, **attributes)
-    # No shapes and no types of outputs: the operator itself refuses what does not fit, in its own words.
+    # No shapes and no types of outputs: the operator itself rejects what does not fit, in its own words.
     given = {name: Declared(kind) for name, kind in zip(definition.inputs, types, strict=True)}
     model = one_node(node, given, {version.domain: version.since_version}, name=version.name)
 

@@ -1,4 +1,4 @@
-"""What torch.onnx.export needs to translate the poolings that it refuses."""
+"""What torch.onnx.export needs to translate the poolings that it rejects."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def translation_table(
 ) -> dict[Callable[..., Any], Translation]:
     """Translations for `torch.onnx.export(..., dynamo=True, custom_translation_table=translation_table())`.
 
-    Translated are `adaptive_max_pool1d`, `2d` and `3d`, with and without indices, to any output size, for static and
-    dynamic shapes; and, where torchvision is imported, the first output of its `roi_pool`. The target is "custom", our
-    operators, for `load`; or "portable", functions of standard operators, for any runtime.
+    They cover `adaptive_max_pool1d`, `2d` and `3d`, with and without indices, to every output size, for static and
+    dynamic shapes. If torchvision is imported, they also cover the first output of its `roi_pool`. The target is
+    "custom", our operators, for `load`; or "portable", functions of standard operators, for every runtime.
 
-    Output sizes and ROI pooling's scale are constants of the model. Where the model computes one from a dynamic axis,
-    as None and `x.shape[2] // 2` do, torch puts the example's number in its place. The translation sees that in what
-    torch noted while it traced, and the export fails: leave the axis out of `dynamic_shapes`, or name a number. It also
-    fails where torch took the same number for something else.
+    Output sizes and the scale of ROI pooling are constants of the model. If the model computes one from a dynamic axis,
+    as None and `x.shape[2] // 2` do, torch uses the number of the example. The translation detects this, and the export
+    fails: leave the axis out of `dynamic_shapes`, or use a number. It also fails if torch took the same number for
+    something else.
 
-    The exported model gives what torch gives, but that of several NaNs in a window the first is the maximum's place,
-    not the last (G5). `bin_edges` (M7) and `control_flow` are for the target "portable" only, as in `to_portable`: of
-    our operators, the session decides.
+    The exported model gives what torch gives, with one exception: if a window has several NaNs, the index is that of
+    the first one, and torch's that of the last (G5). `bin_edges` (M7) and `control_flow` are only for the target
+    "portable", as in `to_portable`; with the target "custom", the session decides.
 
     Raises OperatorError for another target, and for `bin_edges` or `control_flow=False` with the target "custom";
-    ValueError for other `bin_edges`; and ModuleNotFoundError without torch. An export raises torch's own error, with an
+    ValueError for other `bin_edges`; ModuleNotFoundError without torch. An export raises torch's own error, with an
     OperatorError as its first cause, for a size or a scale that is computed from a dynamic axis, for a model that uses
-    the second output of `roi_pool`, the places of the maxima, which no operator gives, and without control flow for
-    shapes that are dynamic.
+    the second output of `roi_pool`, the positions of the maxima, which no operator has, and without control flow for
+    dynamic shapes.
     """
     check_bin_edges(bin_edges)
     portable = _emit_portable if control_flow else _emit_static
@@ -145,8 +145,9 @@ def _reject_computed(said: str, numbers: Sequence[float], value: Any, caller: st
         is_like_one = any(taken == number and taken.is_Float == isinstance(number, float) for number in numbers)
         if is_like_one or (caller and caller in place):
             raise OperatorError(
-                f"{said}, for which torch took {what} as {float(taken) if taken.is_Float else taken} from the example, "
-                f"expected {'numbers' if len(numbers) > 1 else 'a number'} that no dynamic axis changes"
+                f"{said}, as torch replaced {what} by {float(taken) if taken.is_Float else taken}, "
+                f"its value in the example, expected {'numbers' if len(numbers) > 1 else 'a number'} "
+                "that no dynamic axis changes"
             )
 
 

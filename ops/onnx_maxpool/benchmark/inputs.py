@@ -1,4 +1,4 @@
-"""A row's tensors, the same in every process: they are drawn from a seed and the row alone."""
+"""A row's tensors, the same in every process: they depend only on a seed and the row."""
 
 from __future__ import annotations
 

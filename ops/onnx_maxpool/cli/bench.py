@@ -28,7 +28,7 @@ from onnx_maxpool.errors import InputError
 from onnx_maxpool.processes import MOST_THREADS
 
 OVERHEADS_ROW = "overheads: import and session"
-"""What `--rows` is held against for the rows that are no operator's."""
+"""What `--rows` is compared with, for the rows that are no operator's."""
 SAMPLES, QUICK_SAMPLES = 9, 3
 DEFAULT_THREADS = (2, 1)
 TABLE_WIDTH = 170

@@ -76,7 +76,7 @@ def conformance(
             "kind of difference.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of --search: the same seed draws the same cases.")] = 0,
+    seed: Annotated[int, typer.Option(help="Draw the cases of --search from this seed, always the same.")] = 0,
     bugs: Annotated[
         Path | None,
         typer.Option(

@@ -212,7 +212,7 @@ def _dims_of_files(given: Mapping[str, Array], declared: Mapping[str, onnx.Value
     sizes = {}
     for name, array in given.items():
         if declared[name].type.tensor_type.HasField("shape"):
-            pairs = zip(_dims(declared[name]), array.shape, strict=False)  # ONNX Runtime refuses another rank
+            pairs = zip(_dims(declared[name]), array.shape, strict=False)  # ONNX Runtime rejects another rank
             sizes.update({symbol: size for symbol, size in pairs if isinstance(symbol, str)})
     return sizes
 

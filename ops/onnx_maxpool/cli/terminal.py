@@ -123,7 +123,7 @@ def node_lines(node: NodeFacts, onnxruntime: str) -> Group:
         add_row(grid, f"  {facts.parameter}", tensor_text(facts))
     for name, value in node.attributes.items():
         add_row(grid, f"  {name}", str(value))
-    add_row(grid, f"  onnxruntime {onnxruntime} alone", stock_text(node.stock))
+    add_row(grid, f"  onnxruntime {onnxruntime} without our library", stock_text(node.stock))
     return Group(heading, grid, "")
 
 
@@ -143,7 +143,7 @@ def stock_text(answers: Iterable[StockAnswer]) -> Text:
         if answer.refusal is None:
             text.append("runs it", style="green")
         else:
-            text.append(printable(f"refuses it: {answer.refusal}"), style="yellow")
+            text.append(printable(f"rejects it: {answer.refusal}"), style="yellow")
     return text if answers else Text("not asked, as an attribute's value is not known", style="yellow")
 
 
@@ -152,6 +152,6 @@ def verdict_line(facts: ModelFacts) -> Text:
     if not facts.nodes:
         return Text("The model has none of this package's operators.")
     if facts.refusal is not None:
-        return Text(printable(f"Refused by the model check: {facts.refusal}"), style="red")
+        return Text(printable(f"Rejected by the model check: {facts.refusal}"), style="red")
     count = len(facts.nodes)
     return Text(f"{count} operator{'s' * (count > 1)}, accepted by the model check.", style="green")

@@ -58,7 +58,7 @@ class Case:
     control: Case | None = None
     """Where an error is among the known answers: a valid case, alike but for that, which a backend must be able to run.
 
-    Otherwise a backend that refuses everything would give the answer.
+    Otherwise a backend that rejects everything would give the answer.
     """
     restate: Callable[[Case], Case] | None = None
     """Gives the same question in another operator's words, for backends that do not have this operator.
@@ -97,7 +97,7 @@ class Case:
         return sum(array.size for array in self.inputs.values())
 
     def model(self) -> onnx.ModelProto:
-        """The model: one node, every dimension known, but for the outputs' where the rule refuses."""
+        """The model: one node, every dimension known, but for the outputs' where the rule rejects."""
         outputs = self.control.expected if self.refuses and self.control is not None else self.expected
         declared = (Declared(element_type(y), None if self.refuses else y.shape) for y in outputs)
         return self._model(dict(zip(self.outputs, declared, strict=True)))
@@ -112,7 +112,7 @@ class Case:
 
     @cached_property
     def expected(self) -> Outputs:
-        """The rule's outputs, from the reference. Raises OperatorError where the rule refuses."""
+        """The rule's outputs, from the reference. Raises OperatorError where the rule rejects."""
         indexed = len(self.outputs) > 1
         results = operator(self.operator).compute(
             self.version, *self.inputs.values(), with_index=indexed, **dict(self.attributes)
@@ -120,7 +120,7 @@ class Case:
         return tuple(np.asarray(result) for result in results)
 
     def brute_force(self, choices: Choices, only: Cells | None = None) -> Outputs | None:
-        """The outputs that these answers lead to, without the reference; None where they refuse.
+        """The outputs that these answers lead to, without the reference; None where they reject.
 
         Where `only` some cells are wanted, the others are 0.
         """
@@ -150,7 +150,7 @@ class Case:
     def single_faults(self) -> Mapping[str, Outputs | None]:
         """What a backend answers that is right but for one answer, where that shows, by that answer's name.
 
-        Empty where the rule refuses: brute force takes only what is valid.
+        Empty where the rule rejects: brute force takes only what is valid.
         """
         if self.refuses:
             return {}

@@ -1,7 +1,7 @@
 """The cases as files: ONNX's own layout of node tests, and a manifest of what each asks.
 
 `node/` holds what has outputs, `refused/` what must fail, in the same layout without outputs; the latter's folder also
-holds `control.onnx` and `control_data_set_0`, which differ only in what is refused and must run. The same cases give
+holds `control.onnx` and `control_data_set_0`, which differ only in what is rejected and must run. The same cases give
 the same bytes; digests of them stand in for the files in version control.
 """
 

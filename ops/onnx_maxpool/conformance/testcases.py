@@ -15,18 +15,19 @@ from onnx_maxpool.conformance.run.runner import run_cases
 
 
 class BackendTest:
-    """One test per case for a backend, which runs in the tests' own process.
+    """One test for each case and a backend, which runs in the process of the tests.
 
-    ```python
-    backend_test = BackendTest(MyBackend, __name__)
-    backend_test.exclude("bfloat16", reason="the device has no such type")
-    backend_test.xfail("max_roi_pool_22_minus_infinity", reason="https://example.org/issue/7")
-    globals().update(backend_test.test_cases)
-    ```
+    For example::
 
-    A pattern is a regular expression that is searched in cases' names. One that no case matches fails a test of its
-    own, and so does an `xfail` whose case passes: what is left out cannot go stale. By default the cases that the
-    published texts settle are asked; with `implementation-defined` among `levels`, any named answer to one passes.
+        backend_test = BackendTest(MyBackend, __name__)
+        backend_test.exclude("bfloat16", reason="the device has no such type")
+        backend_test.xfail("max_roi_pool_22_minus_infinity", reason="https://example.org/issue/7")
+        globals().update(backend_test.test_cases)
+
+    A pattern is a regular expression that is searched in the names of cases. A pattern that matches no case fails a
+    test of its own, and so does an `xfail` whose case passes: what you exclude cannot become outdated. By default the
+    tests ask the cases that the published texts settle. With `implementation-defined` among `levels`, they ask the
+    others too, and every named answer passes.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class BackendTest:
 
     @property
     def test_cases(self) -> dict[str, type[unittest.TestCase]]:
-        """A class of tests per operator, and one that holds the patterns to the cases, by name."""
+        """A class of tests per operator, and one that compares the patterns with the cases, by name."""
         tests: dict[str, dict[str, Any]] = {}
         for case in self.cases:
             if not self._included or _first(self._included, case):

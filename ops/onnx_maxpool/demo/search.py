@@ -1,4 +1,4 @@
-"""`onnx-maxpool demo`: a model that stock ONNX Runtime refuses finds every coin in a photograph."""
+"""`onnx-maxpool demo`: a model that stock ONNX Runtime rejects finds every coin in a photograph."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def show_stock_runtime(console: Console, path: Path) -> None:
     try:
         ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     except (Fail, NotSupported) as error:
-        console.print(f"[red]{label} alone[/] rejects the file:", end=" ")
+        console.print(f"[red]{label}[/] rejects the file:", end=" ")
         console.print(" ".join(str(error).split()), markup=False)
     else:
-        console.print(f"[yellow]{label} alone[/] loads the file too: it has learnt this operator.")
+        console.print(f"[yellow]{label}[/] loads the file too: it has learnt this operator.")
 
 
 LARGEST_OVERLAP = 0.25

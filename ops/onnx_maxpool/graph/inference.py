@@ -66,7 +66,7 @@ def infer(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with the types and shapes that ONNX infers; as it is where inference refuses it."""
+    """The model with the types and shapes that ONNX infers; as it is where inference rejects it."""
     register_schemas()
     try:
         return shape_inference.infer_shapes(model)

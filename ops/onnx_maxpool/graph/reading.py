@@ -194,7 +194,7 @@ def _checked_external_data(tensor: TensorProto, path: str) -> tuple[Path, int, i
 
     Raises ModelError for one whose data is not where the model says, or lies outside the model's folder.
 
-    ONNX Runtime before 1.24 reads it wherever it lies. Newer ones and onnx refuse it, each in words of its own.
+    ONNX Runtime before 1.24 reads it wherever it lies. Newer ones and onnx reject it, each in words of its own.
     """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")

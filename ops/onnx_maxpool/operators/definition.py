@@ -52,7 +52,7 @@ class Operator:
     check_attributes: Callable[[Attributes], None]
     """Raises OperatorError on values that no version accepts. All `attributes` are there, of their types."""
     check_shapes: Callable[[Sequence[Dims | None], Attributes], None]
-    """Raises OperatorError for inputs' shapes that it refuses, as far as they are known; None is an unknown rank.
+    """Raises OperatorError for inputs' shapes that it rejects, as far as they are known; None is an unknown rank.
 
     The attributes are complete and checked.
     """
@@ -109,7 +109,7 @@ class Operator:
     def complete(self, version: OperatorVersion, given: Attributes) -> dict[str, Any]:
         """A node's attributes with the defaults of those that it leaves out.
 
-        Raises what `check_names` raises, and OperatorError for values that the operator refuses.
+        Raises what `check_names` raises, and OperatorError for values that the operator rejects.
         """
         self.check_names(version, given)
         attributes: dict[str, Any] = {}
@@ -134,7 +134,7 @@ class Operator:
         """The outputs of one version of the operator for these inputs and attributes.
 
         The index is among them if it is asked for. Raises OperatorError for types that are not the version's, and for
-        whatever else the operator refuses, and MemoryError where NumPy does.
+        whatever else the operator rejects, and MemoryError where NumPy does.
         """
         self.check_types(version, {name: element_type(x) for name, x in zip(self.inputs, inputs, strict=True)})
         settings = self.complete(version, attributes)

@@ -66,7 +66,7 @@ def output_shape(
 def check_shape(x: Dims, window_size: Sequence[int], start_padding: Sequence[int], end_padding: Sequence[int]) -> None:
     """P1, and what P2 and P3 ask of the dimensions. Looks at what is known of them.
 
-    Paddings smaller than the window keep every window off the padding alone, unless there is nothing else.
+    Paddings smaller than the window keep every window from covering only padding, unless there is nothing else.
     """
     letters = SPATIAL_AXES[len(window_size)]
     if len(x) != 2 + len(letters):
@@ -156,7 +156,7 @@ end_padding - window) / stride) + 1` cells along an axis, and at least one (P3).
         "Y": "The maxima, of X's rank, batch size and channel count.",
         "Indices": "For each maximum the index of the first cell in its window that holds it, and in a window with a "
         "NaN that of the first NaN, into the whole of X flattened in row-major order, batch and channel included (P5). "
-        "An X with more cells than the type numbers is refused.",
+        "An X with more cells than the type numbers is rejected.",
         "T": "The input and the maxima have one type (P6).",
         "TIndex": "The type of the indices (P5).",
         "window_size": "The windows' size per spatial dimension, each at least 1.",

@@ -1,7 +1,7 @@
 """One row per operator version: the facts from which everything else is made.
 
 The rows drive the schemas, the reference, the native library's table, the docs' tables and the tests' parameters.
-This module imports the standard library alone, because the native build runs it: `python registry.py` prints the
+This module imports only the standard library, because the native build runs it: `python registry.py` prints the
 C++ table.
 """
 
@@ -135,7 +135,7 @@ OPERATORS = (
         since_version=8,
         types={"T": (*FLOATS, "bfloat16"), "TShape": ("int32", "int64")},
         rules="A",
-        elsewhere="OpenVINO: computed at float32 or less, indices i32 alone",
+        elsewhere="OpenVINO: computed at float32 or less, only i32 indices",
         plan="adaptive",
         index_types=("int64", "int32"),
         index_scope="channel",

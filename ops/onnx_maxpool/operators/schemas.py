@@ -23,11 +23,10 @@ _registering = threading.Lock()
 
 
 def register_schemas() -> None:
-    """Make onnx.defs know every version of our operators that it does not know yet.
+    """Make onnx know every version of our operators that it does not know yet.
 
-    From then on, in this process, `onnx.checker.check_model(model, full_check=True)` holds our operators to their
-    versions' types, attributes and shapes, and `onnx.shape_inference` infers through them. Calling it again does
-    nothing, and any thread may.
+    Afterwards, in this process, `onnx.checker.check_model(model, full_check=True)` checks the types, attributes and
+    shapes of our operators, and `onnx.shape_inference` infers through them. You may call it again, from every thread.
     """
     with _registering:
         for version in OPERATORS:
@@ -83,7 +82,7 @@ def operator_schema(version: OperatorVersion, definition: Operator, schema: Sche
 
 
 def _schema_attribute(name: str, attribute: Attribute, doc: str) -> defs.OpSchema.Attribute:
-    """A default that depends on other attributes is in the text alone."""
+    """A default that depends on other attributes is only in the text."""
     if attribute.default is None or callable(attribute.default):
         kind = getattr(defs.OpSchema.AttrType, attribute.kind)
         return defs.OpSchema.Attribute(name, kind, doc, required=attribute.required)
@@ -93,7 +92,7 @@ def _schema_attribute(name: str, attribute: Attribute, doc: str) -> defs.OpSchem
 def _infer(context: Any, version: OperatorVersion, definition: Operator) -> None:
     """Set the outputs' types. `context` is an onnx InferenceContext, which has no name in Python to be typed by.
 
-    Raises InferenceError where the operator refuses what is known.
+    Raises InferenceError where the operator rejects what is known.
     """
     types = [context.get_input_type(i) for i in range(context.get_num_inputs())]
     found = {name: context.get_attribute(name) for name in definition.attributes_of(version)}

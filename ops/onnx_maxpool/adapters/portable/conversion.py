@@ -50,24 +50,25 @@ def to_portable(
     dims: Mapping[str, int] | None = None,
     max_pool_indices: bool = False,
 ) -> ModelProto:
-    """The model with our operators replaced by standard ones, which any runtime has; the given model is not changed.
+    """Copy the model with our operators replaced by standard ones, which every runtime has.
 
-    `model` is a path (external data is loaded), serialized bytes or a ModelProto. The operators named in `only`, one or
-    several, by default all, are replaced wherever they stand, in subgraphs too; local functions that contain any are
-    inlined. Every other node, and the graph's inputs, outputs and weights, stay. A local function of the model with the
-    domain and name of one of our operators, in any domain but ai.onnx, comes before the operator: it stays. `bin_edges`
-    is `register`'s (M7).
+    `model` is a path, whose external data is loaded, serialized bytes or a ModelProto. `only` names one or several
+    operators to replace; by default all are. They are replaced everywhere, in subgraphs too, and local functions that
+    contain them are inlined. All other nodes, and the graph's inputs, outputs and weights, stay. A local function of
+    the model with the domain and name of one of our operators, in another domain than ai.onnx, counts instead of the
+    operator, and stays. `bin_edges` (M7) is as in `register`.
 
-    With `control_flow=False` no Loop, no If and no shape that depends on data is written: for compilers, and for
-    runtimes that lack these. Shapes must be known then; `dims` has sizes for the symbolic dimensions of the graph's
-    inputs. ROIs and output sizes that are constant in the model are computed at once. A ROI with a NaN or a bad batch
-    number gives NaN, where it else fails the run. All local functions are inlined. `max_pool_indices` also replaces
-    each MaxPool of ai.onnx that gives indices, for shapes that are known.
+    With `control_flow=False` the result contains no Loop, no If, and no shape that depends on data: for compilers, and
+    for runtimes that lack these. Then all shapes must be known; `dims` gives sizes to the symbolic dimensions of the
+    graph's inputs. ROIs and output sizes that are constant in the model are computed during the conversion. An ROI with
+    a NaN or a bad batch number gives NaN; with control flow, the run fails. All local functions are inlined.
+    `max_pool_indices` also replaces each MaxPool of ai.onnx whose indices the model uses, if shapes are known.
 
-    Raises what `read_model` and `inline_functions` raise, and OperatorError for an unknown name, for nodes that the
-    model check refuses, for shapes that an operator refuses, for an operator of which types or rank cannot be inferred,
-    and for an opset of ai.onnx older than 11; ValueError for other `bin_edges`. Without control flow also for one older
-    than 13, for shapes and output sizes that are not known, and for `dims` that no input declares.
+    Raises OSError and ModelError if the model cannot be read. Raises OperatorError for an unknown name, for nodes that
+    the model check rejects, for shapes that an operator rejects, for an operator whose types or rank ONNX cannot infer,
+    and for an opset of ai.onnx older than 11. Raises ValueError for other `bin_edges`. Without control flow it also
+    raises OperatorError for an opset older than 13, for unknown shapes and output sizes, and for `dims` that no input
+    declares.
     """
     check_bin_edges(bin_edges)
     chosen = _chosen(only)

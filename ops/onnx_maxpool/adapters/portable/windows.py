@@ -130,7 +130,7 @@ MaxAlong <axis, axes> (x) => (y)
 IS_MAXIMUM_WIDE = """
 IsMaximum <axis, axes, column> (x) => (is_maximum)
 {
-    # The first of a window alone, which is enough: it has the smallest index. `column` is [-1, 1, ...].
+    # Only the first of a window, which is enough: it has the smallest index. `column` is [-1, 1, ...].
     zero = Constant <value_int = 0> ()
     step = Constant <value_int = 1> ()
     one = Constant <value_ints = [1]> ()

@@ -113,7 +113,7 @@ def _failure() -> str:
 def evaluate(call: Call, index_type: np.dtype[Any] | None, inputs: Sequence[Array]) -> tuple[Array, ...]:
     """The outputs of the node that `call` describes, in the types in which they travel; an index if it has a type.
 
-    Raises OperatorError where the operator refuses, and where a user's function gives other than the operator's
+    Raises OperatorError where the operator rejects, and where a user's function gives other than the operator's
     outputs; and whatever that function raises.
     """
     definition = operator(call.operator)

@@ -36,8 +36,8 @@ REGISTERED_ENTRY = "onnx_maxpool.python_registered"
 def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEdges | None = None) -> None:
     """Make sessions with these options run models of `to_python_ops`, and our operators in the native library too.
 
-    Registers onnxruntime-extensions' library, which one SessionOptions takes only once: do not register it besides.
-    Registering twice through this function is harmless. `bin_edges` is `register`'s, and raises what that raises.
+    This also registers the library of onnxruntime-extensions. One SessionOptions accepts that library only once: do not
+    register it yourself. You may call this function twice. `bin_edges` is as in `register`, with the same errors.
     """
     register(session_options, bin_edges=bin_edges)
     if config_entry(session_options, REGISTERED_ENTRY) is not None:
@@ -50,16 +50,16 @@ def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEd
 
 
 def to_python_ops(model: onnx.ModelProto, *, bin_edges: BinEdges | None = None) -> onnx.ModelProto:
-    """A copy of `model` in which the NumPy reference takes the place of our operators, in subgraphs too.
+    """Copy the model with the NumPy reference instead of our operators, in subgraphs too.
 
-    The graph's inputs and outputs are the same. Local functions that contain our operators are inlined: only at
-    their calls are the attributes and types known. A local function with the domain and name of one of our operators,
-    in any domain but ai.onnx, comes before the operator and gets another name, as in a session it would come behind.
+    The graph's inputs and outputs stay the same. Local functions that contain our operators are inlined, because their
+    attributes and types are known only where they are called. A local function with the domain and name of one of our
+    operators, in another domain than ai.onnx, counts instead of the operator, and gets another name.
 
-    Sessions of the copy need `register_python_ops`; unlike `load`'s, they raise a KeyboardInterrupt in an operator as
-    InvalidArgument. Raises OperatorError that names the node where a version rejects its types or attributes.
+    Sessions of the copy need `register_python_ops`. Unlike sessions of `load`, they raise a KeyboardInterrupt in an
+    operator as InvalidArgument. Raises OperatorError with the node's name if a version rejects its types or attributes.
 
-    Raises it too for an input whose type ONNX's inference does not find: declare it in the graph's `value_info`.
+    Also raises OperatorError for an input whose type ONNX cannot infer: declare it in the graph's `value_info`.
     """
     return with_python_ops(model, {row.name: None for row in newest_versions()}, bin_edges)
 
@@ -133,9 +133,9 @@ class PythonRewriter(Rewriter):
         return nodes
 
     def call(self, found: OperatorNode) -> Call:
-        """Raises OperatorError for what the version refuses."""
+        """Raises OperatorError for what the version rejects."""
         check_node(found, self.types)
-        assert found.version is not None  # check_node refuses a node without one
+        assert found.version is not None  # check_node rejects a node without one
         node, version = found.node, found.version
         for name, value in zip(operator(version.name).inputs, node.input, strict=True):
             if value not in self.types:

@@ -28,7 +28,7 @@ def versions() -> dict[str, str]:
 def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
     """The row, ready to run on so many threads."""
     if row.type != "float" or not isinstance(row.case, RoiCase):
-        raise ValueError("asked for ROIs on float maps alone, as it has no indices")
+        raise ValueError("asked only for ROIs on float maps, because it has no indices")
     placeholders = {name: expr.placeholder(list(array.shape), expr.NCHW, expr.float) for name, array in inputs.items()}
     for name, placeholder in placeholders.items():
         placeholder.name = name

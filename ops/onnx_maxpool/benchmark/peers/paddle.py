@@ -26,7 +26,7 @@ def versions() -> dict[str, str]:
 def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
     """The row, ready to run; the environment has told Paddle the number of threads."""
     if row.type != "float":
-        raise ValueError("pools float and double alone on the CPU")
+        raise ValueError("pools only float and double on the CPU")
     paddle.set_device("cpu")
     paddle.disable_signal_handler()
     run = operation(row.case, inputs)

@@ -51,7 +51,7 @@ class Adapter(Backend):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """The CPU alone."""
+        """Only the CPU."""
         return device == "CPU"
 
 

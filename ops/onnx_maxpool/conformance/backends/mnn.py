@@ -19,14 +19,14 @@ from onnx_maxpool.types import Array
 
 
 class Mnn(Adapter):
-    """Models through MNN's converter; float32 alone."""
+    """Models through MNN's converter; only float32."""
 
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
         """A module."""
         for value in model.graph.input:
             if value.type.tensor_type.elem_type != onnx.TensorProto.FLOAT:
-                raise UnsupportedError("MNN is asked in float32 alone")
+                raise UnsupportedError("MNN is asked only in float32")
         inputs = [value.name for value in model.graph.input]
         outputs = [value.name for value in model.graph.output]
         with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:

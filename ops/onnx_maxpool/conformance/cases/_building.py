@@ -52,7 +52,7 @@ def refusal(
     level: Level = "required",
     asks: str = "",
 ) -> Case:
-    """A case that must be refused: `control` with some attributes (None: left out) or inputs changed."""
+    """A case that must be rejected: `control` with some attributes (None: left out) or inputs changed."""
     changed = {**control.attributes, **(attributes or {})}
     version = control.version
     return replace(

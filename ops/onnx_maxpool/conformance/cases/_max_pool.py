@@ -65,11 +65,11 @@ class AsMaxPool(Case):
 
     @cached_property
     def expected(self) -> Outputs:
-        """The rule's outputs, the index as int64. Raises OperatorError where the rule refuses."""
+        """The rule's outputs, the index as int64. Raises OperatorError where the rule rejects."""
         return with_index(Case(**_fields(self)).expected)
 
     def brute_force(self, choices: Choices, only: Cells | None = None) -> Outputs | None:
-        """The outputs that these answers lead to, the index as int64; None where they refuse."""
+        """The outputs that these answers lead to, the index as int64; None where they reject."""
         outputs = super().brute_force(choices, only)
         return None if outputs is None else with_index(outputs)
 

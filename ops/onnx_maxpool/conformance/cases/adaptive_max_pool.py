@@ -136,26 +136,28 @@ def refusals(version: OperatorVersion) -> Iterator[Case]:
     control = put(version, "control", "", "A1", both(4, 5), (2, 2))
     refuse = partial(refusal, control)
     x = control.inputs["X"]
-    yield refuse("rank_2", "Is an input of rank 2 refused?", "A1", inputs={"X": x[0, 0]})
-    yield refuse("rank_6", "Is an input of rank 6 refused?", "A1", inputs={"X": x[..., None, None]})
+    yield refuse("rank_2", "Is an input of rank 2 rejected?", "A1", inputs={"X": x[0, 0]})
+    yield refuse("rank_6", "Is an input of rank 6 rejected?", "A1", inputs={"X": x[..., None, None]})
     yield refuse(
-        "size_too_short", "Is one size for two dimensions refused?", "A1", inputs={"output_size": np.array([2])}
+        "size_too_short", "Is one size for two dimensions rejected?", "A1", inputs={"output_size": np.array([2])}
     )
-    yield refuse("size_0", "Is an output size of 0 refused?", "A1", inputs={"output_size": np.array([2, 0])})
-    yield refuse("size_negative", "Is a negative output size refused?", "A1", inputs={"output_size": np.array([-1, 2])})
+    yield refuse("size_0", "Is an output size of 0 rejected?", "A1", inputs={"output_size": np.array([2, 0])})
+    yield refuse(
+        "size_negative", "Is a negative output size rejected?", "A1", inputs={"output_size": np.array([-1, 2])}
+    )
     yield refuse(
         "size_of_float",
-        "Is an output size in float refused?",
+        "Is an output size in float rejected?",
         "A1",
         inputs={"output_size": np.array([2, 2], np.float32)},
     )
-    yield refuse("integers", "Is an input of int32 refused?", "A4", inputs={"X": x.astype(np.int32)})
+    yield refuse("integers", "Is an input of int32 rejected?", "A4", inputs={"X": x.astype(np.int32)})
     yield refuse(
-        "index_type_unknown", "Is index_element_type u32 refused?", "A3", attributes={"index_element_type": "u32"}
+        "index_type_unknown", "Is index_element_type u32 rejected?", "A3", attributes={"index_element_type": "u32"}
     )
     yield refuse(
         "no_cells",
-        "Is a spatial dimension of 0 refused?",
+        "Is a spatial dimension of 0 rejected?",
         "A5",
         inputs={"X": x[..., :0]},
         level=OURS,

@@ -229,19 +229,21 @@ def refusals(version: OperatorVersion) -> Iterator[Case]:
     )
     refuse = partial(refusal, control)
     x = control.inputs["X"]
-    yield refuse("rank_3", "Is an input of rank 3 refused?", "P1", inputs={"X": x[0]})
-    yield refuse("rank_for_window", "Is a volume with a window of two sides refused?", "P1", inputs={"X": x[..., None]})
-    yield refuse("no_window", "Is a node without window_size refused?", "P2", attributes={"window_size": None})
-    yield refuse("window_0", "Is a window with a side of 0 refused?", "P2", attributes={"window_size": [2, 0]})
-    yield refuse("window_of_one", "Is a window_size of one number refused?", "P1", attributes={"window_size": [2]})
-    yield refuse("stride_0", "Is a stride of 0 refused?", "P2", attributes={"strides": [1, 0]})
-    yield refuse("strides_of_one", "Are strides of one number refused?", "P2", attributes={"strides": [1]})
-    yield refuse("padding_negative", "Is a negative padding refused?", "P2", attributes={"start_padding": [0, -1]})
-    yield refuse("no_window_fits", "Is a map smaller than the window refused?", "P3", inputs={"X": x[..., :1]})
+    yield refuse("rank_3", "Is an input of rank 3 rejected?", "P1", inputs={"X": x[0]})
+    yield refuse(
+        "rank_for_window", "Is a volume with a window of two sides rejected?", "P1", inputs={"X": x[..., None]}
+    )
+    yield refuse("no_window", "Is a node without window_size rejected?", "P2", attributes={"window_size": None})
+    yield refuse("window_0", "Is a window with a side of 0 rejected?", "P2", attributes={"window_size": [2, 0]})
+    yield refuse("window_of_one", "Is a window_size of one number rejected?", "P1", attributes={"window_size": [2]})
+    yield refuse("stride_0", "Is a stride of 0 rejected?", "P2", attributes={"strides": [1, 0]})
+    yield refuse("strides_of_one", "Are strides of one number rejected?", "P2", attributes={"strides": [1]})
+    yield refuse("padding_negative", "Is a negative padding rejected?", "P2", attributes={"start_padding": [0, -1]})
+    yield refuse("no_window_fits", "Is a map smaller than the window rejected?", "P3", inputs={"X": x[..., :1]})
     for name in ("start_padding", "end_padding"):
         yield refuse(
             f"{name}_of_window",
-            f"Is an {name} as large as the window, which makes a window of padding alone, refused?".replace(
+            f"Is an {name} as large as the window, which makes a window of nothing but padding, rejected?".replace(
                 "an s", "a s"
             ),
             "P2",
@@ -250,19 +252,19 @@ def refusals(version: OperatorVersion) -> Iterator[Case]:
             asks="large padding",
         )
     yield refuse(
-        "index_type_unknown", "Is index_element_type i64 refused?", "P5", attributes={"index_element_type": "i64"}
+        "index_type_unknown", "Is index_element_type i64 rejected?", "P5", attributes={"index_element_type": "i64"}
     )
 
 
 def newer_features(version: OperatorVersion, control: Case) -> Iterator[Case]:
-    """P5 and P6: what a later version brings is refused by this one."""
+    """P5 and P6: what a later version brings is rejected by this one."""
     newest = versions_of("directml", "MaxPooling1")[-1]
     later = [name for name in newest.types["T"] if name not in version.types["T"]]
     for name in (*later[:1], *later[-1:], "float64"):
         yield refusal(
             control,
             f"{name}_refused",
-            f"Is {name} refused by version {version.since_version}?",
+            f"Is {name} rejected by version {version.since_version}?",
             "P6",
             inputs={"X": control.inputs["X"].astype(name)},
         )
@@ -270,7 +272,7 @@ def newer_features(version: OperatorVersion, control: Case) -> Iterator[Case]:
         yield refusal(
             control,
             "index_u64_refused",
-            f"Is index_element_type refused by version {version.since_version}?",
+            f"Is index_element_type rejected by version {version.since_version}?",
             "P5",
             attributes={"index_element_type": "u64"},
         )

@@ -15,7 +15,7 @@ from onnx_maxpool.operators.registry import versions_of
 
 
 def cases() -> Iterator[Case]:
-    """Every question to both versions, as some backends have kernels for one of them alone."""
+    """Every question to both versions, as some backends have kernels for only one of them."""
     for version in versions_of("", "MaxRoiPool"):
         roi = RoiOperator(version, OURS, "M2")
         yield from shared_cases(roi)
@@ -24,7 +24,7 @@ def cases() -> Iterator[Case]:
             yield refusal(
                 control,
                 "bfloat16",
-                "Is bfloat16 refused, which came with version 22?",
+                "Is bfloat16 rejected, which came with version 22?",
                 "M2",
                 inputs={name: array.astype(ml_dtypes.bfloat16) for name, array in control.inputs.items()},
             )

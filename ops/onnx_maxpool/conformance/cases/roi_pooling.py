@@ -28,14 +28,14 @@ def cases() -> Iterator[Case]:
         yield refusal(
             control,
             f"rois_of_{topic}",
-            f"Are ROIs of shape {list(shape)} refused?",
+            f"Are ROIs of shape {list(shape)} rejected?",
             "D1",
             inputs={"rois": np.broadcast_to(rois.reshape(1, 5), shape).copy()},
         )
     yield refusal(
         control,
         "double",
-        "Is double refused, which is not among its types?",
+        "Is double rejected, which is not among its types?",
         "D2",
         inputs={name: array.astype(np.float64) for name, array in control.inputs.items()},
     )

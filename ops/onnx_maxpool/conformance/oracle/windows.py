@@ -1,4 +1,4 @@
-"""Which cells each output cell covers, with any choices: with fractions, from the published texts alone."""
+"""Which cells each output cell covers, with any choices: with fractions, from nothing but the published texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write nodes of a graph whose shapes are known; what depends on constants alone is computed at once, in NumPy."""
+"""Write nodes of a graph whose shapes are known; what depends only on constants is computed at once, in NumPy."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def random_case(roi: RoiOperator, number: int, seed: int) -> Case:
 
 
 RANDOM_SEEDS = (100, 110, 120, 130, 140, 180, 200, 220, 230, 240, 270, 280)
-"""Seeds for which all of `OPEN_ANSWERS` give the same outputs; a test holds them to that."""
+"""Seeds for which all of `OPEN_ANSWERS` give the same outputs; a test checks that."""
 
 OPEN_ANSWERS = (
     *("half to even", "floor(x + 0.5)", "half toward zero", "product in double"),

@@ -31,7 +31,7 @@ def batches(roi: RoiOperator) -> Iterator[Case]:
         yield refusal(
             control,
             f"batch_{topic}",
-            f"Is batch number {value:g} of 3 images refused? There is no such image to read.",
+            f"Is batch number {value:g} of 3 images rejected? There is no such image to read.",
             "M10",
             asks="batch" if abs(value) < 1e9 else "",
             inputs={"rois": roi.rois([[value, 0, 0, 1, 0]])},
@@ -39,7 +39,7 @@ def batches(roi: RoiOperator) -> Iterator[Case]:
     yield refusal(
         control,
         "batch_n_of_several",
-        "Is a wrong batch number refused in the last of several ROIs too?",
+        "Is a wrong batch number rejected in the last of several ROIs too?",
         "M10",
         asks="batch",
         inputs={"rois": roi.rois([[0, 0, 0, 1, 0], [2, 0, 0, 0, 0], [3, 0, 0, 1, 0]])},
@@ -47,7 +47,7 @@ def batches(roi: RoiOperator) -> Iterator[Case]:
     yield refusal(
         control,
         "batch_nan",
-        "Is a batch number that is NaN refused?",
+        "Is a batch number that is NaN rejected?",
         "M10",
         level=OURS,
         asks="nan batch",
@@ -64,7 +64,7 @@ def far_coordinates(roi: RoiOperator) -> Iterator[Case]:
         yield refusal(
             control,
             f"nan_{name}",
-            f"Is a ROI whose {name} is NaN refused?",
+            f"Is a ROI whose {name} is NaN rejected?",
             "M11",
             level=OURS,
             asks="nan coordinate",
@@ -116,18 +116,18 @@ def refusals(roi: RoiOperator) -> Iterator[Case]:
     """M1 to M3."""
     size = roi.version.size_attribute
     control = roi.case("control", "", "M3", [[0, 0, 0, 3, 2]], both(3, 4), (2, 2), scale=1.0)
-    yield refusal(control, "no_size", f"Is a node without {size} refused?", "M3", attributes={size: None})
-    yield refusal(control, "size_of_one", f"Is a {size} of one number refused?", "M3", attributes={size: [2]})
+    yield refusal(control, "no_size", f"Is a node without {size} rejected?", "M3", attributes={size: None})
+    yield refusal(control, "size_of_one", f"Is a {size} of one number rejected?", "M3", attributes={size: [2]})
     yield refusal(
-        control, "size_of_three", f"Is a {size} of three numbers refused?", "M3", attributes={size: [2, 2, 2]}
+        control, "size_of_three", f"Is a {size} of three numbers rejected?", "M3", attributes={size: [2, 2, 2]}
     )
-    yield refusal(control, "size_0", f"Is a {size} with a 0 refused?", "M3", attributes={size: [2, 0]})
-    yield refusal(control, "size_negative", f"Is a negative {size} refused?", "M3", attributes={size: [-1, 2]})
+    yield refusal(control, "size_0", f"Is a {size} with a 0 rejected?", "M3", attributes={size: [2, 0]})
+    yield refusal(control, "size_negative", f"Is a negative {size} rejected?", "M3", attributes={size: [-1, 2]})
     for topic, scale in (("0", 0.0), ("negative", -1.0)):
         yield refusal(
             control,
             f"scale_{topic}",
-            f"Is a spatial_scale of {scale:g} refused?",
+            f"Is a spatial_scale of {scale:g} rejected?",
             "M3",
             level=OURS,
             asks="scale of 0",
@@ -137,34 +137,38 @@ def refusals(roi: RoiOperator) -> Iterator[Case]:
         yield refusal(
             control,
             f"scale_{topic}",
-            f"Is a spatial_scale of {scale:g} refused?",
+            f"Is a spatial_scale of {scale:g} rejected?",
             "M3",
             level=OURS,
             attributes={"spatial_scale": scale},
         )
     rois = control.inputs["rois"]
-    yield refusal(control, "roi_columns", "Are ROIs of four columns refused?", "M1", inputs={"rois": rois[..., :4]})
+    yield refusal(control, "roi_columns", "Are ROIs of four columns rejected?", "M1", inputs={"rois": rois[..., :4]})
     yield refusal(
         control,
         "roi_rank",
-        "Is a single ROI without its row dimension refused?",
+        "Is a single ROI without its row dimension rejected?",
         "M1",
         inputs={"rois": rois.reshape(5)},
     )
     yield refusal(
-        control, "map_rank", "Is a map without its batch dimension refused?", "M1", inputs={"X": control.inputs["X"][0]}
+        control,
+        "map_rank",
+        "Is a map without its batch dimension rejected?",
+        "M1",
+        inputs={"X": control.inputs["X"][0]},
     )
     yield refusal(
         control,
         "mixed_types",
-        "Are ROIs of another type than the map's refused?",
+        "Are ROIs of another type than the map's rejected?",
         roi.types_rule,
         inputs={"rois": rois.astype(np.float16)},
     )
     yield refusal(
         control,
         "integers",
-        "Are integers refused?",
+        "Are integers rejected?",
         roi.types_rule,
         inputs={name: array.astype(np.int32) for name, array in control.inputs.items()},
     )
