@@ -95,6 +95,16 @@ class LacksEverything(Backend):
         return False
 
 
+class LacksTwoChannels(Good):
+    """Says of some models that it does not support them, and is right otherwise."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Function:
+        if model.graph.input[0].type.tensor_type.shape.dim[1].dim_value == 2:
+            raise NotImplementedError("two channels")
+        return Good.prepare(model)
+
+
 class ReturnsNothing(Good):
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Function:

@@ -455,7 +455,31 @@ BAD_COMMANDS = (
         "a class that is no backend",
         "conformance --backend os:path",
         "os:path: expected a class of onnx.backend.base.Backend",
-        code=1,
+    ),
+    BadCommand(
+        "no Python",
+        "conformance --python ./x.npy",
+        "./x.npy: Permission denied, expected a Python interpreter",
+    ),
+    BadCommand(
+        "expectations to write and to compare with",
+        "conformance --save-expected new.txt --expect old.txt",
+        "--save-expected and --expect: expected one of them",
+    ),
+    BadCommand(
+        "a file of expectations that there is not",
+        "conformance --expect missing.txt",
+        "missing.txt: no such file",
+    ),
+    BadCommand(
+        "an earlier report that is none",
+        "conformance --against x.npy",
+        "x.npy: expected a report that onnx-maxpool conformance --json wrote",
+    ),
+    BadCommand(
+        "a list of cases and a backend to ask",
+        "conformance --list --backend native",
+        "--list: expected no --backend or report beside it but --json, as no backend runs",
     ),
     BadCommand(
         "a folder for cases that is not empty",

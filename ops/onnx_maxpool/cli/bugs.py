@@ -26,7 +26,7 @@ def prepare_bugs(folder: Path | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def bugs_of(runs: Sequence[BackendRun], folder: Path, time_limit: float, python: Path | None) -> list[Path]:
+def bugs_of(runs: Sequence[BackendRun], folder: Path, time_limit: float, python: str | None) -> list[Path]:
     """Write a folder for each divergence, with what it is at on stderr; the folders."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), TimeElapsedColumn())

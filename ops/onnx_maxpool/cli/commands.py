@@ -25,7 +25,7 @@ from onnx_maxpool.cli.batch import batch
 from onnx_maxpool.cli.bench import bench
 from onnx_maxpool.cli.comparison import check_comparable, compare_sessions
 from onnx_maxpool.cli.comparison import compare as compare_runs
-from onnx_maxpool.cli.conformance import conformance
+from onnx_maxpool.cli.conformance import ConformanceCommand, conformance
 from onnx_maxpool.cli.conversion_check import Check, check_conversion
 from onnx_maxpool.cli.information import info
 from onnx_maxpool.cli.inputs import has_roi_operators, model_inputs, parse_dims
@@ -316,7 +316,7 @@ def demo(out: Annotated[Path, typer.Option(help="Write the picture to this PNG f
 
 app.command()(batch)
 app.command()(bench)
-app.command()(conformance)
+app.command(cls=ConformanceCommand)(conformance)
 app.command()(sample)
 app.command()(info)
 

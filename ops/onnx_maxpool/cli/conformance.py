@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperCommand
 
 from onnx_maxpool.cli.bugs import bugs_of, prepare_bugs
 from onnx_maxpool.cli.outputs import prepare_files
+from onnx_maxpool.cli.reports import STDOUT, Reports, check_extra
 from onnx_maxpool.cli.search import check_search, print_search, searched
 from onnx_maxpool.cli.terminal import add_row, plain_table
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.cases import all_cases
-from onnx_maxpool.conformance.corpus import write_corpus
+from onnx_maxpool.conformance.corpus import manifest_of, write_corpus
 from onnx_maxpool.conformance.report import view
-from onnx_maxpool.conformance.report.records import json_report
+from onnx_maxpool.conformance.report.changes import Change, Kind, Outcomes, all_changes
+from onnx_maxpool.conformance.report.expected import read_expected, write_expected
+from onnx_maxpool.conformance.report.records import merged, read_outcomes, read_report
 from onnx_maxpool.conformance.run.judge import Outcome
 from onnx_maxpool.conformance.run.runner import BackendRun, executions, run_backend
 from onnx_maxpool.errors import InputError, printable
@@ -38,10 +43,31 @@ STYLES = {
     Outcome.UNSUPPORTED: "yellow",
 }
 
-File = typer.Option(metavar="FILE")
+PLURALS = {
+    Kind.FAILS: "new failures",
+    Kind.PASSES: "unexpectedly passed",
+    Kind.CHANGED: "changed",
+    Kind.NEW: "new cases",
+    Kind.GONE: "cases gone",
+}
+"""What is said of several."""
+
+LONGEST_LINE = 10_000
 
 SHORTEST, LONGEST = 0.1, 86400.0
 """Of `--time-limit`."""
+
+
+class ConformanceCommand(TyperCommand):
+    """The command with one thing that Typer has no words for: `--json` without a file is stdout."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Typer's, with the file that is left out."""
+        given = list(args)
+        for i in reversed([i for i, arg in enumerate(given) if arg == "--json"]):
+            if i + 1 == len(given) or given[i + 1].startswith("--"):
+                given.insert(i + 1, str(STDOUT))
+        return super().parse_args(ctx, given)
 
 
 def conformance(
@@ -53,7 +79,7 @@ def conformance(
     case: Annotated[str, typer.Option(help="Only cases whose name this regular expression finds.")] = "",
     time_limit: Annotated[float, typer.Option(help="Seconds for a case.")] = 60.0,
     python: Annotated[
-        Path | None,
+        str | None,  # no Path, which would make ./python one that is looked for elsewhere
         typer.Option(
             metavar="PATH",
             help="Another environment's Python, which has onnx and NumPy: the backends run there. "
@@ -85,48 +111,127 @@ def conformance(
             "program that shows it without this package.",
         ),
     ] = None,
-    html: Annotated[Path | None, File] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE")] = None,
-    junit: Annotated[Path | None, File] = None,
-    markdown: Annotated[Path | None, File] = None,
-    list_cases: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report to read in a browser.")] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write every result as JSON, which --merge and --against read; - is stdout."
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit's XML, which CI servers show.")
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report in Markdown.")] = None,
+    save_expected: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write each case's outcome to a text file, for --expect, and end with exit code 0. In a file that "
+            "exists, lines stay for what did not run.",
+        ),
+    ] = None,
+    expect: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Compare the outcomes with a file that --save-expected wrote; exit code 0 only where they are equal.",
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="Show in the reports what is different from an earlier run."),
+    ] = None,
+    merge: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Add the runs of a report that --json wrote, of another machine for example. May be given repeatedly. "
+            "Without --backend nothing runs.",
+        ),
+    ] = None,
+    list_cases: Annotated[
+        bool, typer.Option("--list", help="List the cases and stop; with --json as JSON, in the manifest's format.")
+    ] = False,
     export: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the cases to a folder in ONNX's layout and stop.")
     ] = None,
 ) -> None:
-    """Ask backends what they do; exit code 1 unless every required case passes on every one of them."""
+    """Ask backends what they do.
+
+    Exit code 0: every required case passes on every backend, or with --expect the outcomes are the expected ones.
+    1: they are not. 2: the command line is wrong, a file cannot be read or written, or a backend cannot be imported.
+    """
     if not SHORTEST <= time_limit <= LONGEST:  # which a NaN is not either
         raise InputError(f"--time-limit {time_limit:g}: expected {SHORTEST:g} to {LONGEST:g} seconds")
     cases = chosen_cases(operator or [], case)
-    console = Console(highlight=False)
-    reports = (html, json_file, junit, markdown)
+    to_stdout = json_file == STDOUT
+    console = Console(highlight=False, stderr=to_stdout)
+    files = (html, None if to_stdout else json_file, junit, markdown)
+    runs_something = any((backend, merge, html, junit, markdown, save_expected, expect, against, bugs))
     if export is not None:
-        if list_cases or backend or any(reports):
+        if list_cases or runs_something or json_file:
             raise InputError(
                 f"--export {export}: expected no --list, --backend or report beside it, as no backend runs"
             )
-        files = export_cases(export, cases)
-        count = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
-        console.print(f"wrote {count} to {export}: {files} files", markup=False, soft_wrap=True)
+        count = export_cases(export, cases)
+        said = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+        console.print(f"wrote {said} to {export}: {count} files", markup=False, soft_wrap=True)
         return
     if list_cases:
-        console.print(case_table(cases))
+        if runs_something:
+            raise InputError("--list: expected no --backend or report beside it but --json, as no backend runs")
+        print_cases(cases, json_file)
         return
-    prepare_reports(*reports)
+    if save_expected and expect:
+        raise InputError("--save-expected and --expect: expected one of them")
     check_search(search)
     prepare_bugs(bugs)
-    runs = [run_with_progress(name, cases, time_limit, python, repeat) for name in backend or ["native"]]
+    prepare_files(*files, save_expected)
+    if html or junit or markdown:
+        check_extra()
+    # What is read is read before a run of minutes.
+    names = backend or ([] if merge else ["native"])
+    others = [read_report(path) for path in merge or []]
+    before = None if against is None else read_outcomes(against)
+    expected = None if expect is None else read_expected(expect)
+    if save_expected and save_expected.exists():
+        read_expected(save_expected)
+    if expected is not None:
+        check_expected(str(expect), expected, [*names, *(run.backend for part in others for run in part)])
+
+    runs = [run_with_progress(name, cases, time_limit, python, repeat) for name in names]
     if search is not None:
         runs = [searched(run, search, seed, operator or [], time_limit, python) for run in runs]
+    own, runs = runs, merged([runs, *others])
     for run in runs:
         print_run(console, run)
-    for path in write_reports(runs, html=html, json_file=json_file, junit=junit, markdown=markdown):
-        console.print(f"wrote {path}", markup=False, soft_wrap=True)
+    if before is not None:
+        print_changes(console, all_changes(runs, before[0]), f"since {before[1].get('date', 'the earlier run')}")
+    reports = Reports(html, json_file, junit, markdown)
+    print_written(console, reports.write(runs, expected, before))
     if bugs is not None:
-        for path in bugs_of(runs, bugs, time_limit, python):
-            console.print(f"wrote {path}", markup=False, soft_wrap=True)
+        print_written(console, bugs_of(own, bugs, time_limit, python))
+    if save_expected is not None:
+        write_expected(save_expected, runs)
+        print_written(console, [save_expected])
+        return
+    if expected is not None:
+        found = all_changes(runs, expected)
+        print_changes(console, found, f"compared with {expect}")
+        raise typer.Exit(1 if found else 0)
     if not all(run.conforms for run in runs):
         raise typer.Exit(1)
+
+
+def check_expected(path: str, expected: Outcomes, names: Iterable[str]) -> None:
+    """Raises InputError for a backend of which the file expects nothing."""
+    for name in names:
+        if name not in expected:
+            known = ", ".join(f"[{backend}]" for backend in expected) or "none"
+            raise InputError(
+                f"--expect {path}: backend {name} has no section there, expected [{name}]: write it with "
+                f"--save-expected. Sections: {known}"
+            )
 
 
 def chosen_cases(operators: Sequence[str], pattern: str) -> list[Case]:
@@ -146,7 +251,7 @@ def chosen_cases(operators: Sequence[str], pattern: str) -> list[Case]:
 
 
 def run_with_progress(
-    name: str, cases: Sequence[Case], time_limit: float, python: Path | None, repeat: int | None
+    name: str, cases: Sequence[Case], time_limit: float, python: str | None, repeat: int | None
 ) -> BackendRun:
     """A backend's run, with a bar on stderr."""
     with bar() as progress:
@@ -195,14 +300,14 @@ def print_run(console: Console, run: BackendRun) -> None:
         for result, what in rows:
             outcome = Text(f"  {result.outcome.value}", style=STYLES[result.outcome])
             add_row(table, outcome, result.case.rules[0], result.case.name, what)
-        console.print(table)
+        print_whole(console, table)
     for operator in view.operators([run]):
         traits = view.fingerprint(run, operator)
         if traits:
             table = plain_table(f"  {operator}: open question", "answer")
             for trait in traits:
                 add_row(table, f"  {trait.question}", "; or ".join(trait.answers))
-            console.print(table)
+            print_whole(console, table)
     console.print()
 
 
@@ -213,43 +318,51 @@ def _joined(parts: Sequence[tuple[str, str]]) -> list[str | tuple[str, str]]:
     return joined
 
 
-def case_table(cases: Sequence[Case]) -> Table:
-    """Names, rules, levels and questions."""
-    table = plain_table("case", "rules", "level", "question")
-    for case in cases:
-        add_row(table, case.name, ", ".join(case.rules), case.level, case.question)
-    return table
+def print_changes(console: Console, found: Sequence[Change], what: str) -> None:
+    """Each difference, worst first, and how many of each kind there are, by backend."""
+    if not found:
+        console.print(Text(f"No difference {printable(what)}.", style="green"), soft_wrap=True)
+        return
+    table = plain_table("difference", "backend", "case", "before", "now")
+    for change in found:
+        kind = Text(change.kind.value, style="green" if change.kind is Kind.PASSES else "red")
+        before, now = (str(seen) if seen else "-" for seen in (change.before, change.now))
+        add_row(table, kind, change.backend, change.case, before, now)
+    print_whole(console, table)
+    counts = Counter(change.kind for change in found)
+    said = ", ".join(f"{counts[kind]} {PLURALS[kind] if counts[kind] != 1 else kind.value}" for kind in counts)
+    console.print(Text(f"Differences {printable(what)}: {said}.", style="red"), soft_wrap=True)
 
 
-def prepare_reports(*paths: Path | None) -> None:
-    """Make sure that the reports can be written, before a run of minutes.
+def print_cases(cases: Sequence[Case], json_file: Path | None) -> None:
+    """Names, rules, levels and questions; as JSON on stdout or in a file where that is asked for."""
+    if json_file is None:
+        table = plain_table("case", "rules", "level", "question")
+        for case in cases:
+            add_row(table, case.name, ", ".join(case.rules), case.level, case.question)
+        print_whole(Console(highlight=False), table)
+        return
+    text = json.dumps(manifest_of(cases), indent=1)
+    if json_file == STDOUT:
+        typer.echo(text)
+        return
+    prepare_files(json_file)
+    json_file.write_text(f"{text}\n", encoding="utf-8")
 
-    Raises InputError where the extra's packages are missing, and what `prepare_files` raises.
-    """
-    prepare_files(*paths)
-    if any(paths):
-        try:
-            from onnx_maxpool.conformance.report import junit, pages  # noqa: F401
-        except ModuleNotFoundError as error:
-            raise InputError(f'reports need {error.name}: pip install "onnx-maxpool[conformance]"') from None
+
+def print_whole(console: Console, table: Table) -> None:
+    """A table; where there is no terminal, in lines as long as they come."""
+    if console.is_terminal:
+        console.print(table)
+        return
+    wide = Console(highlight=False, stderr=console.stderr, width=LONGEST_LINE)
+    with wide.capture() as captured:
+        wide.print(table)
+    for line in captured.get().splitlines():
+        console.print(Text(line.rstrip()), soft_wrap=True)
 
 
-def write_reports(
-    runs: Sequence[BackendRun], *, html: Path | None, json_file: Path | None, junit: Path | None, markdown: Path | None
-) -> list[Path]:
-    """Write what is asked for, and give back what that is. `prepare_reports` was there before."""
-    wanted = [path for path in (html, json_file, junit, markdown) if path is not None]
-    if not wanted:
-        return []
-    from onnx_maxpool.conformance.report import pages
-    from onnx_maxpool.conformance.report.junit import junit as junit_report
-
-    if html is not None:
-        html.write_text(pages.html(runs), encoding="utf-8")
-    if json_file is not None:
-        json_file.write_text(json.dumps(json_report(runs), indent=1) + "\n", encoding="utf-8")
-    if junit is not None:
-        junit.write_text(junit_report(runs), encoding="utf-8")
-    if markdown is not None:
-        markdown.write_text(pages.markdown(runs), encoding="utf-8")
-    return wanted
+def print_written(console: Console, paths: Iterable[Path]) -> None:
+    """A line for each file that was written."""
+    for path in paths:
+        console.print(f"wrote {path}", markup=False, soft_wrap=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -35,7 +34,7 @@ def check_search(seconds: float | None) -> None:
 
 
 def searched(
-    run: BackendRun, seconds: float, seed: int, operators: Sequence[str], time_limit: float, python: Path | None
+    run: BackendRun, seconds: float, seed: int, operators: Sequence[str], time_limit: float, python: str | None
 ) -> BackendRun:
     """The run with what a search of its backend finds, with a bar on stderr."""
     from onnx_maxpool.conformance.search import search

@@ -28,6 +28,9 @@ class BackendTest:
     test of its own, and so does an `xfail` whose case passes: what you exclude cannot become outdated. By default the
     tests ask the cases that the published texts settle. With `implementation-defined` among `levels`, they ask the
     others too, and every named answer passes.
+
+    A case that the backend does not support is skipped, and the reason is the backend's own text: what the command
+    `onnx-maxpool conformance` calls unsupported. One test fails where that is so of every case.
     """
 
     def __init__(
@@ -61,12 +64,15 @@ class BackendTest:
         """A class of tests per operator, and one that compares the patterns with the cases, by name."""
         tests: dict[str, dict[str, Any]] = {}
         for case in self.cases:
-            if not self._included or _first(self._included, case):
+            if self._includes(case):
                 tests.setdefault(f"{case.operator}ConformanceTest", {})[f"test_{case.name}"] = self._test(case)
         patterns = [*self._included, *self._excluded, *self._expected_failures]
         tests["ConformancePatternsTest"] = {
             f"test_pattern_{i}_matches": self._pattern_test(pattern) for i, pattern in enumerate(patterns)
         }
+        asked = [case for case in self.cases if self._asks(case)]
+        if asked:
+            tests["ConformanceSupportTest"] = {"test_some_case_is_supported": self._support_test(asked)}
         return {
             name: type(name, (unittest.TestCase,), {"__module__": self.parent_module, **members})
             for name, members in tests.items()
@@ -88,6 +94,12 @@ class BackendTest:
         (result,) = run_cases(on_device, [case])
         return result
 
+    def _includes(self, case: Case) -> bool:
+        return not self._included or _first(self._included, case) is not None
+
+    def _asks(self, case: Case) -> bool:
+        return self._includes(case) and _first(self._excluded, case) is None
+
     def _test(self, case: Case) -> Callable[[unittest.TestCase], None]:
         excluded = _first(self._excluded, case)
         expected_failure = _first(self._expected_failures, case)
@@ -96,6 +108,8 @@ class BackendTest:
             if excluded is not None:
                 self_.skipTest(self._excluded[excluded])
             result = self.run(case)
+            if result.outcome is Outcome.UNSUPPORTED:
+                self_.skipTest(f"unsupported: {result.detail}")
             passed = result.outcome is Outcome.PASS
             if expected_failure is None and not passed:
                 self_.fail(failure_text(result))
@@ -104,6 +118,13 @@ class BackendTest:
                 self_.fail(f"{case.name} passes; it was expected to fail: {reason}")
 
         test.__doc__ = f"{', '.join(case.rules)}: {case.question}"
+        return test
+
+    def _support_test(self, cases: Sequence[Case]) -> Callable[[unittest.TestCase], None]:
+        def test(self_: unittest.TestCase) -> None:
+            if all(self.run(case).outcome is Outcome.UNSUPPORTED for case in cases):
+                self_.fail(f"the backend supports none of {len(cases)} cases, expected that it supports one")
+
         return test
 
     def _pattern_test(self, pattern: str) -> Callable[[unittest.TestCase], None]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from onnx_maxpool.errors import InputError
+
 
 @dataclass(frozen=True)
 class BackendRow:
@@ -62,7 +64,7 @@ BACKENDS = {
 """By the name that `--backend` takes."""
 
 
-class BackendError(RuntimeError):
+class BackendError(InputError):
     """A backend that cannot be imported, or that is not one."""
 
 

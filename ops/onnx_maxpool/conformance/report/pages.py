@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import jinja2
 import numpy as np
@@ -13,27 +12,36 @@ from markupsafe import Markup
 
 from onnx_maxpool.conformance.corpus import case_folder
 from onnx_maxpool.conformance.report import view
+from onnx_maxpool.conformance.report.changes import Outcomes, all_changes
 from onnx_maxpool.conformance.report.svg import picture
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.errors import printable, shape
-from onnx_maxpool.operators.rules import RULES
+from onnx_maxpool.operators.rules import LETTERS, RULES
 from onnx_maxpool.types import Array, element_type
 
 MOST_VALUES = 60
+"""Of an array in a line."""
+
+MOST_CELLS = 512
+"""Of an array by its shape."""
 
 
-def html(runs: Sequence[BackendRun]) -> str:
+Earlier = tuple[Outcomes, Mapping[str, str]]
+"""What came of cases in an earlier run, and what that ran on."""
+
+
+def html(runs: Sequence[BackendRun], before: Earlier | None = None) -> str:
     """The page, with nothing to load."""
-    return _render("report.html.j2", runs, autoescape=True)
+    return _render("report.html.j2", runs, before, autoescape=True)
 
 
-def markdown(runs: Sequence[BackendRun]) -> str:
+def markdown(runs: Sequence[BackendRun], before: Earlier | None = None) -> str:
     """The summary: what ran, the matrix, the fingerprints and the divergences."""
-    return _render("report.md.j2", runs, autoescape=False)
+    return _render("report.md.j2", runs, before, autoescape=False)
 
 
-def _render(template: str, runs: Sequence[BackendRun], *, autoescape: bool) -> str:
+def _render(template: str, runs: Sequence[BackendRun], before: Earlier | None, *, autoescape: bool) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("onnx_maxpool.conformance.report"),
         autoescape=autoescape,
@@ -42,38 +50,74 @@ def _render(template: str, runs: Sequence[BackendRun], *, autoescape: bool) -> s
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(tensor=tensor, folder=lambda case: case_folder(case).as_posix(), row=table_cell)
+    environment.filters.update(
+        tensor=tensor,
+        cells=cells,
+        folder=lambda case: case_folder(case).as_posix(),
+        row=table_cell,
+        prose=literal,
+        printable=printable,
+    )
+    cases = view.case_views(runs)
+    failures = view.worst_first(runs)
+    blocks = view.matrix(runs)
+    answers = [(block.operator, view.open_answers(runs, block.operator)) for block in blocks]
+    cited = {rule for run in runs for result in (*run.results, *run.search) for rule in result.case.rules}
     return environment.get_template(template).render(
         runs=runs,
-        rules=RULES,
-        blocks=view.matrix(runs),
+        rules={number: rule for number, rule in RULES.items() if number in cited},
+        letters=LETTERS,
+        blocks=blocks,
         tallies=[view.Tally.of(run.results) for run in runs],
-        fingerprint=view.fingerprint,
-        open_answers=lambda operator: view.open_answers(runs, operator),
-        divergences=lambda run: list(view.divergences(run)),
-        cases=case_views(runs),
-        Outcome=Outcome,
+        answers=[(operator, questions) for operator, questions in answers if questions],
+        failures=failures,
+        found=[(i, run, result) for i, run in enumerate(runs) for result in run.search],
+        lacking=[(run, item) for run in runs for item in view.unsupported(run)],
+        changes=None if before is None else all_changes(runs, before[0]),
+        environments=environments(runs),
+        before={} if before is None else before[1],
+        cases=cases,
+        groups=[
+            (key, list(group)) for key, group in itertools.groupby(cases, lambda v: (v.case.operator, v.case.rules[0]))
+        ],
+        named=named_cases(cases, failures, answers),
+        drawing=drawing,
         standing=view.standing,
+        legend=view.OUTCOMES,
+        Outcome=Outcome,
     )
 
 
-def case_views(runs: Sequence[BackendRun]) -> list[dict[str, Any]]:
-    """Per case what the HTML page shows: results by backend, and the picture of the first cell that differs."""
-    views = []
-    for results in zip(*(run.results for run in runs), strict=True):
-        case = results[0].case
-        differing = next((result for result in results if not result.ours and result.obtained is not None), None)
-        found = None if differing is None else first_difference(differing)
-        views.append(
-            {
-                "case": case,
-                "results": list(zip(runs, results, strict=True)),
-                "settled": all(result.ours for result in results),
-                "index": found and found[0],
-                "picture": Markup(picture(case, *found)) if found is not None else "",
-            }
-        )
-    return views
+def environments(runs: Sequence[BackendRun]) -> list[tuple[str, list[str]]]:
+    """What backends ran on, in words, with the backends' names; to the day, so that one session's runs are one."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        given = {**run.environment, "date": run.environment.get("date", "")[:10]}
+        text = ", ".join(f"{name} {value}" for name, value in given.items() if value)
+        found.setdefault(text, []).append(run.backend)
+    return list(found.items())
+
+
+def named_cases(
+    cases: Sequence[view.CaseView],
+    failures: Sequence[tuple[BackendRun, view.Divergence]],
+    answers: Sequence[tuple[str, Sequence[tuple[str, Sequence[view.Trait | None]]]]],
+) -> list[view.CaseView]:
+    """The cases that the tables of divergences and of answers name."""
+    names = {item.result.case.name for _, item in failures}
+    names.update(trait.case.name for _, questions in answers for _, traits in questions for trait in traits if trait)
+    return [each for each in cases if each.case.name in names]
+
+
+def drawing(results: Sequence[Result | None]) -> tuple[tuple[int, ...], Markup] | None:
+    """The first output cell that differs in a result, and the picture of its window; None where none can be drawn."""
+    for result in results:
+        if result is None or result.ours or result.obtained is None:
+            continue
+        found = first_difference(result)
+        if found is not None and (svg := picture(result.case, *found)):
+            return found[0], Markup(svg)
+    return None
 
 
 def first_difference(result: Result) -> tuple[tuple[int, ...], object] | None:
@@ -92,6 +136,32 @@ def first_difference(result: Result) -> tuple[tuple[int, ...], object] | None:
             at = tuple(int(axis) for axis in np.unravel_index(differs.argmax(), differs.shape))
             return at, obtained[at] if i == 0 else None
     return None
+
+
+def cells(array: Array) -> str:
+    """Type and shape in a line, then the cells, a row of the last axis on each line, and each plane under its index."""
+    head = f"{element_type(array)}{shape(array.shape)}"
+    if array.size <= 1 or array.ndim < 2:
+        return f"{head} {' '.join(map(str, array.ravel()[:MOST_CELLS]))}{more(array)}".rstrip()
+    texts = [str(value) for value in array.ravel()[:MOST_CELLS]]
+    width, columns = max(map(len, texts)), array.shape[-1]
+    lines = [head]
+    for start in range(0, len(texts), columns):
+        *plane, row = np.unravel_index(start, array.shape)[:-1]
+        if row == 0 and array.ndim > 2:
+            lines.append(f"[{', '.join(map(str, plane))}]")
+        lines.append(" ".join(text.rjust(width) for text in texts[start : start + columns]))
+    return "\n".join(lines) + more(array)
+
+
+def more(array: Array) -> str:
+    """How many cells are not shown."""
+    return f"\n… {array.size - MOST_CELLS} more cells" if array.size > MOST_CELLS else ""
+
+
+def literal(text: str) -> str:
+    """Text in which no character has a meaning of Markdown's, outside of a table."""
+    return re.sub(r"([\\*_<>`\[\]])", r"\\\1", " ".join(printable(text).split()))
 
 
 def tensor(array: Array) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.cases import all_cases
+from onnx_maxpool.conformance.report.changes import Outcomes, Seen
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.errors import InputError
@@ -89,8 +92,8 @@ def _tensor(array: Array) -> dict[str, Any]:
     return {"type": element_type(array), "shape": list(array.shape), "base64": base64.b64encode(content).decode()}
 
 
-def read_report(path: Path) -> list[BackendRun]:
-    """The runs of a report in JSON. Raises InputError where the file is none, and OSError where it cannot be read."""
+def _read(path: Path) -> Any:
+    """A report as it stands in the file. Raises InputError and OSError."""
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         given = report["format"]
@@ -98,6 +101,43 @@ def read_report(path: Path) -> list[BackendRun]:
         raise InputError(f"{path}: expected a report that onnx-maxpool conformance --json wrote") from None
     if given != FORMAT:
         raise InputError(f"{path}: the report's format is {given}, expected {FORMAT}: run its backends again")
+    return report
+
+
+def read_outcomes(path: Path) -> tuple[Outcomes, Mapping[str, str]]:
+    """What came of the cases of a report in JSON, also of those that the suite no longer has; and what it ran on.
+
+    Raises InputError where the file is no report, and OSError where it cannot be read.
+    """
+    report = _read(path)
+    try:
+        found = {
+            backend["name"]: {
+                entry["case"]: Seen(Outcome(entry["outcome"]), () if entry["ours"] else tuple(entry["answers"]))
+                for entry in backend["results"]
+            }
+            for backend in report["backends"]
+        }
+        return found, dict(report["backends"][0]["environment"])
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InputError(f"{path}: expected a whole report: {type(error).__name__}: {error}") from None
+
+
+def merged(parts: Sequence[Sequence[BackendRun]]) -> list[BackendRun]:
+    """The runs of several reports in one list. A backend that ran several times gets a number behind its name."""
+    runs: list[BackendRun] = []
+    taken: set[str] = set()
+    for run in (run for part in parts for run in part):
+        numbered = (f"{run.backend} ({number})" for number in itertools.count(2))
+        name = next(name for name in itertools.chain([run.backend], numbered) if name not in taken)
+        taken.add(name)
+        runs.append(replace(run, backend=name))
+    return runs
+
+
+def read_report(path: Path) -> list[BackendRun]:
+    """The runs of a report in JSON. Raises InputError where the file is none, and OSError where it cannot be read."""
+    report = _read(path)
     known = {case.name: case for case in all_cases()}
     try:
         return [_run(backend, known) for backend in report["backends"]]

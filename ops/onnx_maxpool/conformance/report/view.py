@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from onnx_maxpool.conformance.case import Case
+from onnx_maxpool.conformance.cases import all_cases
 from onnx_maxpool.conformance.oracle.answers import ANSWERS, answers_of
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun
@@ -63,6 +65,18 @@ def standing(result: Result) -> str:
     return "no named answer" if result.outcome is Outcome.FAIL else "not asked"
 
 
+OUTCOMES = {
+    Outcome.PASS: "The rule's answer; where the texts leave the question open, any answer that has a name.",
+    Outcome.FAIL: "Another answer.",
+    Outcome.ERROR: "An error where there is an answer.",
+    Outcome.CRASH: "The process died.",
+    Outcome.TIMEOUT: "No answer within the time limit.",
+    Outcome.UNSTABLE: "Another answer when the question was repeated. No name is given to what it may be.",
+    Outcome.UNSUPPORTED: "The backend lacks the operator, the version or the type: the question was not asked.",
+}
+"""The legend."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One row of the matrix: a rule, with a tally per backend."""
@@ -112,6 +126,8 @@ class Trait:
     """Those that agree with every case that shows one; several where the cases do not tell them apart."""
     case: Case
     """The smallest case that shows it."""
+    ours: bool
+    """Whether the rule's answer is among them."""
 
 
 def fingerprint(run: BackendRun, operator: str) -> list[Trait]:
@@ -132,7 +148,7 @@ def fingerprint(run: BackendRun, operator: str) -> list[Trait]:
         common = tuple(answer for answer in known if all(consistent(answer, result) for result in asked))
         answers = common or ("mixed", *sorted(set().union(*given)))
         telling = [result.case for result in asked if not result.ours] or [result.case for result in asked]
-        traits.append(Trait(question, answers, min(telling, key=lambda case: case.cells)))
+        traits.append(Trait(question, answers, min(telling, key=lambda case: case.cells), answers[0] == known[0]))
     return traits
 
 
@@ -184,3 +200,70 @@ def divergences(run: BackendRun) -> Iterator[Divergence]:
         yield Divergence(smallest, len(results) - 1)
     for result in run.search:
         yield Divergence(result, 0)
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """What a backend does not support for one reason."""
+
+    operator: str
+    reason: str
+    results: tuple[Result, ...]
+
+
+def unsupported(run: BackendRun) -> list[Lacking]:
+    """What a backend does not support, one for each operator and reason, the most cases first.
+
+    Reasons that differ in numbers and in quoted names only are one; its text is the first case's.
+    """
+    found: dict[tuple[str, str], list[Result]] = {}
+    for result in run.results:
+        if result.outcome is Outcome.UNSUPPORTED:
+            reason = re.sub(r"'[^']*'|\"[^\"]*\"|[0-9]+", "_", result.detail)
+            found.setdefault((result.case.operator, reason), []).append(result)
+    lacking = [Lacking(operator, results[0].detail, tuple(results)) for (operator, _), results in found.items()]
+    return sorted(lacking, key=lambda item: (operators([run]).index(item.operator), -len(item.results)))
+
+
+def worst_first(runs: Sequence[BackendRun]) -> list[tuple[BackendRun, Divergence]]:
+    """Every divergence in listed cases: crashes first, then by rule and operator, so that neighbours are alike."""
+    found = [(run, item) for run in runs for item in divergences(replace(run, search=()))]
+    rules, names = list(RULES), operators(runs)
+
+    def key(pair: tuple[BackendRun, Divergence]) -> tuple[int, ...]:
+        result = pair[1].result
+        place = rules.index(result.case.rules[0]), names.index(result.case.operator)
+        return WORST_FIRST.index(result.outcome), *place
+
+    return sorted(found, key=key)
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """A case with what each backend made of it; None where it was not asked."""
+
+    case: Case
+    results: tuple[Result | None, ...]
+
+    @property
+    def settled(self) -> bool:
+        """Whether every answer is the rule's."""
+        return all(result is None or result.ours for result in self.results)
+
+
+def case_views(runs: Sequence[BackendRun]) -> list[CaseView]:
+    """Every case that was asked, operator by operator and rule by rule."""
+    asked: dict[str, Case] = {}
+    by_name = []
+    for run in runs:
+        by_name.append({result.case.name: result for result in run.results})
+        # A case that was asked in another operator's form is shown in its own.
+        asked.update((result.case.name, result.case) for result in run.results if result.case.name not in asked)
+    known = {case.name: case for case in all_cases()}
+    rules, names = list(RULES), operators(runs)
+    views = [CaseView(known.get(name, case), tuple(map(_getter(name), by_name))) for name, case in asked.items()]
+    return sorted(views, key=lambda view: (names.index(view.case.operator), rules.index(view.case.rules[0])))
+
+
+def _getter(name: str) -> Callable[[dict[str, Result]], Result | None]:
+    return lambda results: results.get(name)

@@ -1,0 +1,122 @@
+"""The file of expected outcomes: text that a person can read, change and compare line by line.
+
+```text
+# onnx-maxpool 0.1.0, Python 3.11.7, onnx 1.23.2, numpy 2.4.6
+
+[onnxruntime]
+# onnxruntime 1.31.1, provider CPUExecutionProvider
+max_roi_pool_1_minus_infinity  fail  maximum starts at the lowest finite number  # Y: 1 of 4 cells differ, ...
+max_roi_pool_1_whole_map  pass
+```
+
+A line is a case, its outcome, and the named answers that were given in place of the rule's. What stands after ` # ` is
+the reason in the backend's own words; it is not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from onnx_maxpool.conformance.cases import all_cases
+from onnx_maxpool.conformance.report.changes import Outcomes, Seen
+from onnx_maxpool.conformance.run.judge import Outcome, Result
+from onnx_maxpool.conformance.run.runner import BackendRun
+from onnx_maxpool.errors import InputError, printable
+
+HEAD = """\
+# What backends do in the conformance suite: onnx-maxpool conformance --expect compares a run with this file.
+# A line is a case, its outcome, and the answers that have a name. Text after # is not compared.
+"""
+
+LONGEST_NOTE = 120
+
+Lines = Mapping[str, Mapping[str, str]]
+"""A file's lines, by backend and case."""
+
+
+def read_expected(path: Path) -> Outcomes:
+    """What a file expects. Raises InputError for a line that is none of its format, and OSError."""
+    expected: dict[str, dict[str, Seen]] = {}
+    for backend, lines in _read_lines(path).items():
+        expected[backend] = {name: _seen(line) for name, line in lines.items()}
+    return expected
+
+
+def _read_lines(path: Path) -> dict[str, dict[str, str]]:
+    lines: dict[str, dict[str, str]] = {}
+    backend = None
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: expected a text file that --save-expected wrote") from None
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        where = f"{path}, line {number}"
+        if stripped.startswith("[") and stripped.endswith("]"):
+            backend = stripped[1:-1]
+            lines.setdefault(backend, {})
+            continue
+        if backend is None:
+            raise InputError(f"{where}: {_cut(stripped)!r} stands before the first backend, expected a line [BACKEND]")
+        name = stripped.split()[0]
+        if name in lines[backend]:
+            raise InputError(f"{where}: case {name} stands twice for {backend}, expected once")
+        try:
+            _seen(stripped)
+        except (ValueError, IndexError):
+            outcomes = ", ".join(outcome.value for outcome in Outcome)
+            raise InputError(f"{where}: {_cut(stripped)!r}, expected a case and one of {outcomes}") from None
+        lines[backend][name] = stripped
+    return lines
+
+
+def _seen(line: str) -> Seen:
+    """Raises ValueError and IndexError."""
+    compared = line.partition(" # ")[0].split(None, 2)
+    answers = tuple(compared[2].strip().split("; or ")) if len(compared) > 2 else ()
+    return Seen(Outcome(compared[1]), answers)
+
+
+def write_expected(path: Path, runs: Sequence[BackendRun]) -> None:
+    """Write what runs came to.
+
+    In a file that exists, lines stay for backends that did not run, and for cases of the suite that were not asked.
+    Raises what `read_expected` raises, and OSError.
+    """
+    lines: dict[str, dict[str, str]] = {}
+    if path.exists():
+        known = {case.name for case in all_cases()}
+        for backend, kept in _read_lines(path).items():
+            lines[backend] = {name: line for name, line in kept.items() if name in known}
+    notes = {}
+    for run in runs:
+        lines.setdefault(run.backend, {}).update((result.case.name, _line(result)) for result in run.results)
+        notes[run.backend] = printable(", ".join(f"{name} {value}" for name, value in run.description.items()))
+    parts = [HEAD + _versions(runs)]
+    for backend in sorted(lines):
+        head = [f"[{backend}]", *([f"# {notes[backend]}"] if notes.get(backend) else [])]
+        parts.append("\n".join([*head, *(lines[backend][name] for name in sorted(lines[backend]))]) + "\n")
+    path.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _line(result: Result) -> str:
+    seen = Seen.of(result)
+    parts = [result.case.name, seen.outcome.value]
+    if seen.answers:
+        parts.append("; or ".join(seen.answers))
+    if result.outcome is not Outcome.PASS and result.detail:
+        parts.append(f"# {_cut(' '.join(printable(result.detail).split()))}")
+    return "  ".join(parts)
+
+
+def _versions(runs: Iterable[BackendRun]) -> str:
+    names = ("onnx-maxpool", "python", "onnx", "numpy")
+    every = {", ".join(f"{name} {run.environment.get(name, '?')}" for name in names): None for run in runs}
+    return "".join(f"# {versions}\n" for versions in every)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_NOTE else f"{text[:LONGEST_NOTE]}…"
