@@ -18,8 +18,10 @@ from onnx_maxpool.facts import INFERS_INDEX_TYPES
 
 # What takes gigabytes or minutes, the extra `test` does without. scripts/check does not: it says so here.
 NEEDED_BY = {
+    "cv2": ["adapters/test_other_runtimes.py"],
     "ray": ["adapters/test_ray.py", "repository/test_time_batch.py"],
     "torch": ["operators/test_against_torch.py", "adapters/test_torch.py"],
+    "tract": ["adapters/test_other_runtimes.py"],
     "torchvision": ["adapters/test_torchvision.py", "conformance/test_torchvision.py", "words/test_bad_exports.py"],
     "ziglang": ["repository/test_distribution.py"],
 }
