@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnx_maxpool.conformance import Outcome, all_cases, run_backend
+from onnx_maxpool.conformance import BackendRun, Outcome, all_cases, run_backend
+from onnx_maxpool.conformance.report.view import divergences
 from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import judge
 from onnx_maxpool.conformance.run.runner import memory_settings, repeats
@@ -75,3 +76,9 @@ def test_each_repetition_has_memory_of_its_own() -> None:
 def test_an_answer_that_is_not_a_number_is_the_same_when_it_comes_again() -> None:
     nan = Execution("answered", tuple(np.full_like(y, np.nan) for y in PLAIN.expected))
     assert judge(PLAIN, nan, again=[nan]).outcome is Outcome.FAIL
+
+
+def test_the_failures_say_how_an_unstable_answer_varied() -> None:
+    result = judge(PLAIN, RIGHT, again=[WRONG])
+    (divergence,) = divergences(BackendRun("mine", {}, (result,)))
+    assert divergence.what.startswith("2 answers in 2 runs: once the right answer; once Y: 2 of 2 cells differ")

@@ -23,6 +23,9 @@ from onnx_maxpool.types import Array, element_type
 MOST_VALUES = 60
 """Of an array in a line."""
 
+LONGEST_TEXT = 300
+"""Of a backend's own text in a table; a case has it whole."""
+
 MOST_CELLS = 512
 """Of an array by its shape."""
 
@@ -85,6 +88,7 @@ def _render(template: str, runs: Sequence[BackendRun], before: Earlier | None, *
         standing=view.standing,
         legend=view.OUTCOMES,
         Outcome=Outcome,
+        LONGEST=LONGEST_TEXT,
     )
 
 

@@ -175,6 +175,8 @@ class Divergence:
     @property
     def what(self) -> str:
         """What may have been done, or else what differs."""
+        if self.result.outcome is Outcome.UNSTABLE:
+            return self.result.detail
         if self.result.answers:
             return "; or ".join(self.result.answers)
         if self.result.case.refuses and self.result.obtained is not None:
