@@ -23,13 +23,6 @@ What other runtimes do otherwise, each with the smallest model and inputs that s
 a program that runs with the runtime, onnx and NumPy. `onnx-maxpool conformance --bugs DIR` wrote the pages, and
 `scripts/write_findings.py` ran each program, without this package, and saw the difference. Versions are in the pages.
 
-```{toctree}
-:hidden:
-:glob:
-
-*
-```
-
 | runtime | version | operator | rule | finding |
 |---|---|---|---|---|
 """
@@ -76,8 +69,13 @@ def index() -> str:
         asked = re.search(r"asked by rule ([A-Z0-9]+)", text)
         version = re.search(r"^\| ran on \| ([^,|]+)", text, re.MULTILINE)
         rule = asked[1] if asked else ""
-        ran = version[1].strip() if version else ""
-        rows.append(f"| {backend} | {ran} | {operator} | {rule} | [{what}]({path.name}) |")
+        ran = version[1].strip().partition("-")[0] if version else ""
+        said = " ".join(text.split("\n\n")[1].split())
+        detail = re.search(r"another one: (.*)|known, but (.*)", said)
+        obtained = re.search(r"^- obtained: (.*)", text, re.MULTILINE)
+        more = next((part for match in (detail, obtained) if match for part in match.groups() if part), "")
+        more = f": {more[:140]}" + ("..." if len(more) > 140 else "") if more else ""
+        rows.append(f"| {backend} | {ran} | {operator} | {rule} | [{what}]({path.name}){more} |")
     return HEAD + "\n".join(rows) + "\n"
 
 

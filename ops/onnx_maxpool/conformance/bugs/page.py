@@ -32,7 +32,17 @@ def said(result: Result) -> str:
         return "answers where an error is expected"
     if result.outcome is Outcome.ERROR:
         return "fails on a valid model"
-    return f"differs: {'; or '.join(result.answers)}" if result.answers else "gives other values"
+    return f"differs: {'; or '.join(result.answers)}" if result.answers else given(result)
+
+
+def given(result: Result) -> str:
+    """What a backend gives in place of what, where no named answer explains it."""
+    for expected, obtained in zip(result.case.expected, result.obtained or (), strict=False):
+        found = first_difference(expected, obtained)
+        if found is not None:
+            what = "" if found.what == "cells" else f"{found.what} "
+            return f"gives {what}{found.actual} for {found.expected}"
+    return "gives other outputs"
 
 
 def page(run: BackendRun, result: Result, program: str, script: str) -> str:
@@ -82,7 +92,7 @@ def _lines(run: BackendRun, result: Result, program: str, script: str) -> Iterat
     yield ""
     yield f"`python {program}` ends with exit code 1 where the difference shows."
     yield ""
-    yield "```py"
+    yield "```text"
     yield script.rstrip()
     yield "```"
 

@@ -1,0 +1,91 @@
+"""openvino: MaxPool-12 fails on a valid model
+
+It needs NumPy, onnx and openvino. Exit code: 1 where the difference shows, 0 where it does not.
+"""
+
+import importlib.metadata
+import platform
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+import openvino
+
+PACKAGES = ("openvino",)
+SETTINGS = {"INFERENCE_PRECISION_HINT": "f32"}
+
+
+def run(model, inputs):
+    core = openvino.Core()
+    compiled = core.compile_model(network(core, model, inputs), "CPU", SETTINGS)
+    request = compiled.create_infer_request()
+    request.infer([tensor(array) for array in inputs.values()])
+    return [array(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
+
+
+def network(core, model, inputs):
+    """What the ONNX frontend reads; AdaptiveMaxPool, which is OpenVINO's own, is made here."""
+    if model.graph.node[0].op_type != "AdaptiveMaxPool":
+        return core.read_model(model.SerializeToString(), b"")
+    ops = openvino.opset8
+    kinds = [openvino.Type.bf16 if x.dtype.name == "bfloat16" else openvino.Type(x.dtype) for x in inputs.values()]
+    parameters = [ops.parameter(x.shape, kind) for x, kind in zip(inputs.values(), kinds)]
+    pooled = ops.adaptive_max_pool(*parameters, "i32")
+    outputs = [pooled.output(0), ops.convert(pooled.output(1), "i64").output(0)]
+    return openvino.Model(outputs[: len(model.graph.output)], parameters)
+
+
+def tensor(array):
+    """OpenVINO knows no NumPy type for bfloat16: that goes as its bits."""
+    if array.dtype.name != "bfloat16":
+        return array
+    return openvino.Tensor(np.ascontiguousarray(array).view(np.float16), array.shape, openvino.Type.bf16)
+
+
+def array(given):
+    data = np.array(given.data)
+    if given.element_type != openvino.Type.bf16:
+        return data
+    import ml_dtypes
+
+    return data.view(ml_dtypes.bfloat16)
+
+
+inf, nan = float("inf"), float("nan")
+
+
+def model():
+    node = helper.make_node("MaxPool", ["X"], ["Y"], kernel_shape=[1, 1])
+    inputs = [
+        helper.make_tensor_value_info("X", TensorProto.FLOAT, [0, 1, 1, 1]),
+    ]
+    outputs = [
+        helper.make_tensor_value_info("Y", TensorProto.FLOAT, [0, 1, 1, 1]),
+    ]
+    graph = helper.make_graph([node], "graph", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=8)
+
+
+def inputs():
+    X = np.array([], helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT)).reshape([0, 1, 1, 1])
+    return {"X": X}
+
+
+
+def main():
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in (*PACKAGES, "onnx", "numpy"))
+    print(f"{versions}, Python {platform.python_version()}, {platform.platform()}")
+    given = inputs()
+    try:
+        run(model(), given)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+        print("The difference shows: an error where the model is valid.")
+        return 1
+    print("No error: the difference does not show.")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
