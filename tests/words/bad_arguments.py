@@ -467,7 +467,7 @@ BAD_COMMANDS = (
         "--save-expected and --expect: expected one of them",
     ),
     BadCommand(
-        "a file of expectations that there is not",
+        "a file of expectations that does not exist",
         "conformance --expect missing.txt",
         "missing.txt: no such file",
     ),
