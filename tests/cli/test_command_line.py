@@ -85,6 +85,16 @@ def test_mistakes_of_the_caller_end_with_2(
     assert run(capsys, "inspect", "empty.onnx") == (1, "", "empty.onnx is not an ONNX model: it has no graph\n")
 
 
+def test_an_interrupted_command_ends_as_shells_expect(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("onnx_maxpool.cli.information.information", interrupt)
+    assert run(capsys, "info")[:2] == (130, "")
+
+
 def test_info_says_what_is_installed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, err = run(capsys, "info", "--json")
     assert (code, err) == (0, "")
@@ -121,16 +131,16 @@ def test_info_works_where_the_library_is_missing(
 
 
 def test_info_asks_for_every_optional_package() -> None:
-    tools = ("test", "wheels", "check", "docs", "recipes")
+    tools = ("test", "wheels", "check", "docs", "recipes", "runtimes")
     extras = [
         re.findall(r"^[\w-]+", requirement)[0]
         for requirement in importlib.metadata.requires("onnx-maxpool") or ()
         if (extra := re.search(r"extra == ['\"](\w+)['\"]", requirement)) and extra[1] not in tools
     ]
-    backends = [row.package for row in BACKENDS.values()]
+    backends = [name for row in BACKENDS.values() for name in row.package.split() if "onnxruntime" not in name]
     peers = {"Paddle": "paddlepaddle"}
     wanted = {name.lower() for name in (*extras, *backends, *(peers.get(name, name) for name in PEERS))}
-    required = {"onnx-maxpool", "onnxruntime", "onnx runtime"}
+    required = {"onnx-maxpool", "onnx", "onnxruntime", "onnx runtime"}
     assert wanted - required <= {name.lower() for name in OPTIONAL}
 
 
@@ -192,7 +202,7 @@ def test_a_missing_cli_extra_is_one_line(tmp_path: Path) -> None:
     assert ended.stderr == 'onnx-maxpool needs typer: pip install "onnx-maxpool[cli]"\n'
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "conformance"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_says_in_a_sentence_what_it_does(name: str) -> None:
     assert COMMANDS[name].help
     for parameter in COMMANDS[name].params:

@@ -73,16 +73,18 @@ class ConformanceCommand(TyperCommand):
 def conformance(
     backend: Annotated[
         list[str] | None,
-        typer.Option(help=f"One of {', '.join(BACKENDS)}, or module:Class, an onnx.backend.base.Backend."),
+        typer.Option(
+            help=f"Ask this backend: one of {', '.join(BACKENDS)}, or module:Class, an onnx.backend.base.Backend."
+        ),
     ] = None,
-    operator: Annotated[list[str] | None, typer.Option(help="Only this operator.")] = None,
-    case: Annotated[str, typer.Option(help="Only cases whose name this regular expression finds.")] = "",
-    time_limit: Annotated[float, typer.Option(help="Seconds for a case.")] = 60.0,
+    operator: Annotated[list[str] | None, typer.Option(help="Run only the cases of this operator.")] = None,
+    case: Annotated[str, typer.Option(help="Run only cases whose name this regular expression finds.")] = "",
+    time_limit: Annotated[float, typer.Option(help="Allow a case this many seconds.")] = 60.0,
     python: Annotated[
         str | None,  # no Path, which would make ./python one that is looked for elsewhere
         typer.Option(
             metavar="PATH",
-            help="Another environment's Python, which has onnx and NumPy: the backends run there. "
+            help="Run the backends with this Python, of an environment that has onnx and NumPy. "
             "This package need not be installed there.",
         ),
     ] = None,
@@ -90,16 +92,16 @@ def conformance(
         int | None,
         typer.Option(
             min=1,
-            help="How often each case runs. By default once, and 3 times where an error is among the known answers. "
-            "Where the answers differ, the outcome is unstable.",
+            help="Run each case this often. The default is once, and 3 times where an error is among the known "
+            "answers. Where the answers differ, the outcome is unstable.",
         ),
     ] = None,
     search: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="Afterwards search for so many seconds: draw cases that are in no list, and show the smallest of each "
-            "kind of difference.",
+            help="Search afterwards for this many seconds: draw cases that are in no list, and show the smallest of "
+            "each kind of difference.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Draw the cases of --search from this seed, always the same.")] = 0,

@@ -18,15 +18,24 @@ from rich.table import Table
 from onnx_maxpool.adapters.registration import library_path, targets
 from onnx_maxpool.benchmark.machine import machine
 from onnx_maxpool.cli.terminal import add_row
+from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.operators.registry import OPERATORS
 
 REQUIRED = ("onnx-maxpool", "numpy", "onnx")
 """Distributions that are always there. ONNX Runtime has several, of which one is."""
-OPTIONAL = (
+EXTRAS = (
     *("rich", "typer", "jinja2", "junitparser", "matplotlib", "pillow", "scikit-image", "pyarrow", "ray"),
-    *("onnxscript", "torch", "torchvision", "openvino", "MNN", "apache-tvm", "paddlepaddle"),
+    *("onnxscript", "torch", "torchvision", "openvino", "MNN", "paddlepaddle"),
 )
-"""Distributions of the extras, and of the runtimes that `conformance` and `bench` compare with."""
+"""Distributions of the extras, and of the runtimes that `bench` compares with."""
+BACKEND_PACKAGES = [
+    name
+    for row in BACKENDS.values()
+    for name in row.package.split()
+    if name not in REQUIRED and not name.startswith("onnxruntime")
+]
+OPTIONAL = tuple(dict.fromkeys([*EXTRAS, *BACKEND_PACKAGES]))
+"""What may be installed or not; the runtimes that `conformance` asks are among them."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The entry point of the command `onnx-maxpool`: runs it, and prints every error as one message, without a traceback.
 
 Exit codes: 0, all is well; 1, the answer is no, or a model or a run failed; 2, the command line is wrong, or a file
-that it names cannot be read or written.
+that it names cannot be read or written; 130, it was interrupted.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ REFUSALS: tuple[type[Exception], ...] = (
     *ORT_ERRORS,
 )
 
+INTERRUPTED = 130
+"""What shells expect after Ctrl-C."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command with these arguments, or those of the process, and exit."""
@@ -43,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(app(args=arguments, prog_name="onnx-maxpool", standalone_mode=False))
     except usage_error as error:
         message, code = error.format_message(), 2
+    except typer.Abort:  # Ctrl-C, as click has it
+        sys.exit(INTERRUPTED)
     except OSError as error:
         message, code = about_file(error), 2
     except REFUSALS as error:
