@@ -228,3 +228,12 @@ def test_the_list_of_cases_as_json(capsys: pytest.CaptureFixture[str], tmp_path:
     assert {case["operator"] for case in listed["cases"]} == {"RoiPooling"}
     assert command("--list", "--operator", "RoiPooling", "--json", tmp_path / "list.json") == 0
     assert json.loads((tmp_path / "list.json").read_text()) == listed
+
+
+def test_the_guides_workflow_runs_what_the_guide_runs() -> None:
+    """Its other commands only install; tests/repository/test_pages.py runs those of the guide."""
+    guide = (Path(__file__).parent.parent.parent / "docs" / "guides" / "test-a-backend.md").read_text()
+    steps = re.findall(r"^      - run: (.*)$", guide, re.MULTILINE)
+    shown = re.findall(r"^\$ (.*)$", guide, re.MULTILINE)
+    assert [step.split()[0] for step in steps] == ["pip", "onnx-maxpool"]
+    assert steps[1] in shown
