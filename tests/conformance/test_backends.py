@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from onnx_maxpool.conformance import BackendRun, Outcome, all_cases, run_backend
 from onnx_maxpool.conformance.backends import BACKENDS
+from onnx_maxpool.conformance.report.records import json_report
+from onnx_maxpool.conformance.run.execution import Execution
+from onnx_maxpool.conformance.run.judge import judge
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -34,10 +39,26 @@ def test_onnxs_reference_has_max_pool_and_its_indices_are_wrong() -> None:
     )
 
 
-def test_every_backend_runs_in_one_environment_of_the_script_that_asks_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.syspath_prepend(ROOT / "scripts")
-    namespace = runpy.run_path(str(ROOT / "scripts" / "ask_backends.py"))
-    placed = [*namespace["OWN"], *(name for backends in namespace["ENVIRONMENTS"].values() for name in backends)]
+    return runpy.run_path(str(ROOT / "scripts" / "ask_backends.py"))
+
+
+def test_the_script_asks_again_where_the_kept_answers_are_to_other_cases(
+    script: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "reference.json"
+    assert script["kept"](file) is None
+    file.write_text(json.dumps(json_report([asked("reference", "^max_roi_pool_22_float$")])))
+    assert script["kept"](file) is None
+    file.write_text("{}")
+    assert script["kept"](file) is None
+    everything = BackendRun("reference", {}, tuple(judge(case, Execution("unsupported")) for case in all_cases()))
+    file.write_text(json.dumps(json_report([everything])))
+    assert script["kept"](file).backend == "reference"
+
+
+def test_every_backend_runs_in_one_environment_of_the_script_that_asks_all(script: dict[str, Any]) -> None:
+    placed = [*script["OWN"], *(name for backends in script["ENVIRONMENTS"].values() for name in backends)]
     assert sorted(placed) == sorted(BACKENDS)
