@@ -59,6 +59,26 @@ def of_unknown_rank() -> onnx.ModelProto:
     return one_node(node, values, {"": 18, "org.openvinotoolkit": 8})
 
 
+def static(
+    x: str = "1, 2, 4, 4", rois: str = "3, 5", sides: str = "2, 2", opset: int = 17, **options: Any
+) -> Callable[[], object]:
+    """A MaxRoiPool that is converted without control flow."""
+    text = f"""<ir_version: 8, opset_import: ["": {opset}]>
+        g (float[{x}] X, float[{rois}] rois) => (float[r, c, a, b] Y) {{
+            Y = MaxRoiPool <pooled_shape = [{sides}]> (X, rois)
+        }}"""
+    return lambda: onnx_maxpool.to_portable(parser.parse_model(text), control_flow=False, **options)
+
+
+def static_with_computed_size() -> object:
+    """An AdaptiveMaxPool whose output size is an input of the model."""
+    text = """<ir_version: 8, opset_import: ["": 17, "org.openvinotoolkit": 8]>
+        g (float[1, 1, 5, 6] X, int64[2] size) => (float[n, c, a, b] Y) {
+            Y = org.openvinotoolkit.AdaptiveMaxPool (X, size)
+        }"""
+    return onnx_maxpool.to_portable(parser.parse_model(text), control_flow=False)
+
+
 def registered() -> ort.SessionOptions:
     options = ort.SessionOptions()
     onnx_maxpool.register(options, bin_edges="double")
@@ -232,6 +252,74 @@ BAD_ARGUMENTS = (
         OperatorError,
         "node 'Y' in graph: AdaptiveMaxPool: the rank of X is not known, expected one that ONNX infers",
         lambda: onnx_maxpool.to_portable(of_unknown_rank()),
+    ),
+    BadArgument(
+        "to_portable",
+        "without control flow, a dimension without a size",
+        OperatorError,
+        "node 'Y' in graph: MaxRoiPool-1: rois has shape [R,5], "
+        "expected a size for R, as dims gives, without control flow",
+        static(rois="R, 5"),
+    ),
+    BadArgument(
+        "to_portable",
+        "without control flow, a dimension without a name or a size",
+        OperatorError,
+        "node 'Y' in graph: MaxRoiPool-1: rois has shape [?,5], "
+        "expected a known size for dimension 0 without control flow",
+        static(rois="?, 5"),
+    ),
+    BadArgument(
+        "to_portable",
+        "`dims` with a name that no input has",
+        OperatorError,
+        "to_portable: dims has ROIS, expected R",
+        static(rois="R, 5", dims={"ROIS": 3}),
+    ),
+    BadArgument(
+        "to_portable",
+        "`dims` for a model without symbolic dimensions",
+        OperatorError,
+        "to_portable: dims has R, expected none, as no input has a symbolic dimension",
+        static(dims={"R": 3}),
+    ),
+    BadArgument(
+        "to_portable",
+        "`dims` with a negative size",
+        OperatorError,
+        "to_portable: dims has R of -1, expected an integer from 0",
+        static(rois="R, 5", dims={"R": -1}),
+    ),
+    BadArgument(
+        "to_portable",
+        "without control flow, an opset that is too old",
+        OperatorError,
+        "node 'Y' in graph: to_portable: opset of ai.onnx is 12, "
+        "expected 13 or newer without control flow, to which onnx.version_converter can raise it",
+        static(opset=12),
+    ),
+    BadArgument(
+        "to_portable",
+        "without control flow, more bins than float32 can cut",
+        OperatorError,
+        "node 'Y' in graph: to_portable: 3000 bins along an axis, "
+        "expected at most 2047, as edges are computed in float32",
+        static(sides="3000, 1"),
+    ),
+    BadArgument(
+        "to_portable",
+        "without control flow, ROIs but no image",
+        OperatorError,
+        "node 'Y' in graph: MaxRoiPool: X has shape [0,2,4,4] and rois [3,5], expected no ROI, as X has batch size 0",
+        static(x="0, 2, 4, 4"),
+    ),
+    BadArgument(
+        "to_portable",
+        "without control flow, an output size that is computed",
+        OperatorError,
+        "node 'Y' in graph: AdaptiveMaxPool: output_size is computed, "
+        "expected a constant of the model, as there is to be no control flow",
+        static_with_computed_size,
     ),
     BadArgument(
         "to_python_ops",
