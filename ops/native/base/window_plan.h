@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "base/window.h"
 #include "facts.h"
@@ -20,7 +21,10 @@ inline Window clip(Window window, int64_t size) {
 // longer than pooling a small one. No jump depends on a remainder either, as the processor could not foresee it.
 template <class Emit>
 void even_windows(int64_t extent, int64_t count, Emit&& emit) {
-  const int64_t whole = extent / count, part = extent % count;
+  // Of numbers of 32 bits a division takes half as long.
+  const bool narrow = extent <= std::numeric_limits<int32_t>::max();
+  const int64_t whole = narrow ? static_cast<int32_t>(extent) / static_cast<int32_t>(count) : extent / count;
+  const int64_t part = extent - whole * count;
   int64_t floor = 0, remainder = 0;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t start = floor;

@@ -49,6 +49,9 @@ class MapBlock {
   ONNX_MAXPOOL_NOINLINE void max_of_rows(RoiWindow rows, RoiWindow columns, V* to) const {
     const MapBlock map = *this;
     const Key* from = map.plane_ + rows.start * map.width_;
+    if (bytes < kVectorBytes && rows.end - rows.start > 1 && columns.end - columns.start > kLanes) {
+      return map.max_of_wide_rows(from, rows.end - rows.start, columns, to);
+    }
     for (int64_t x = columns.start; x < columns.end; x += kLanes) {
       map.max_of_columns(from + x, rows.end - rows.start, columns.end - x, to + (x - columns.start));
     }
@@ -59,6 +62,28 @@ class MapBlock {
   const int channels;     // of them: as many as there are lanes, or what is left
 
  private:
+  // The same where channels are few, and so vectors narrow: over rows in vectors as wide as there are.
+  ONNX_MAXPOOL_INLINE void max_of_wide_rows(const Key* from, int64_t rows, RoiWindow columns, V* to) const {
+    using Wide = Vector<Key, kVectorBytes>;
+    constexpr int kWide = kVectorBytes / sizeof(Key);
+    Key lines[kLanes][kWide] = {};
+    for (int64_t x = columns.start; x < columns.end; x += kWide) {
+      for (int c = 0; c < channels; ++c) {
+        const Key* line = from + c * area_ + x;
+        Wide best = order.to_key(lanes_at<Wide>(line));
+        for (int64_t y = 1; y < rows; ++y) best = max(best, order.to_key(lanes_at<Wide>(line += width_)));
+        store(lines[c], best);
+      }
+      const int64_t left = columns.end - x < kWide ? columns.end - x : kWide;
+      for (int64_t i = 0; i < left; i += kLanes) {
+        V square[kLanes];
+        for (int c = 0; c < kLanes; ++c) square[c] = load<V>(&lines[c][i]);
+        transpose<Key, kLanes>(square);
+        for (int j = 0; j < kLanes; ++j) to[x - columns.start + i + j] = square[j];
+      }
+    }
+  }
+
   // The maxima over `rows` rows of as many columns as there are lanes, or of `left` that are left. Vectors beyond these
   // may be anything.
   ONNX_MAXPOOL_INLINE void max_of_columns(const Key* from, int64_t rows, int64_t left, V* to) const {
@@ -78,10 +103,10 @@ class MapBlock {
       V best{};
       if (whole || c < channels) {
         const Key* line = from + c * area_;
-        best = order.to_key(whole ? load<V>(line) : vector_at(line));
+        best = order.to_key(whole ? load<V>(line) : lanes_at<V>(line));
         for (int64_t y = 1; y < rows; ++y) {
           line += width_;
-          best = max(best, order.to_key(whole ? load<V>(line) : vector_at(line)));
+          best = max(best, order.to_key(whole ? load<V>(line) : lanes_at<V>(line)));
         }
       }
       square[c] = best;
@@ -113,10 +138,11 @@ class MapBlock {
     return order.to_key(combine_blocks<V, Key>(blocks));
   }
 
-  V vector_at(const Key* from) const {
+  template <class W>
+  W lanes_at(const Key* from) const {
     const int64_t left = x_end_ - from;
-    if (left >= kLanes) return load<V>(from);
-    V v{};
+    if (left >= static_cast<int64_t>(sizeof(W) / sizeof(Key))) return load<W>(from);
+    W v{};
     __builtin_memcpy(&v, from, static_cast<size_t>(left) * sizeof(Key));
     return v;
   }

@@ -42,7 +42,7 @@ class BinWriter {
     Key* out = stream_ ? reinterpret_cast<Key*>(buffer) : destination;
     const int64_t rest = bins_ % kStrip;
     int64_t end = bins_;
-    if (channels_ == kLanes && bins_ <= kBlockLanes) {
+    if (bins_ <= kBlockLanes) {
       write_blocks(from, out);
       end = 0;
     } else if (channels_ < kLanes) {
@@ -61,14 +61,28 @@ class BinWriter {
   static constexpr int kBlockLanes = 16 / sizeof(Key);
 
   // All bins, of which there are no more than a block's lanes: a block for each channel, in the channels' order, as
-  // each overwrites what the one before leaves beyond its bins.
+  // each overwrites what the one before leaves beyond its bins. What the last ones would write beyond the block of
+  // channels is others' place.
   ONNX_MAXPOOL_INLINE void write_blocks(const V* from, Key* out) const {
-    if (bins_ == 1) return store(out, order_.from_key(from[0]));
-    V bins[kBlockLanes], other[kBlockLanes];
-    for (int i = 0; i < kBlockLanes; ++i) bins[i] = order_.from_key(from[i]);
-    V *now = bins, *next = other;
-    transpose_in_blocks<Key, kBlockLanes>(now, next);
-    store_blocks(now, out, typename MakeSequence<kLanes / kBlockLanes>::type{});
+    Key all[kLanes * kBlockLanes + kBlockLanes];
+    const bool whole = channels_ == kLanes;
+    if (bins_ == 1) {
+      store(whole ? out : all, order_.from_key(from[0]));
+    } else {
+      V bins[kBlockLanes], other[kBlockLanes];
+      for (int i = 0; i < kBlockLanes; ++i) bins[i] = order_.from_key(from[i]);
+      V *now = bins, *next = other;
+      transpose_in_blocks<Key, kBlockLanes>(now, next);
+      if (whole) return store_blocks(now, out, typename MakeSequence<kLanes / kBlockLanes>::type{});
+      store_blocks(now, all, typename MakeSequence<kLanes / kBlockLanes>::type{});
+    }
+    if (!whole) copy_elements(all, channels_ * bins_, out);
+  }
+  // Fewer than a call to copy them would take.
+  static ONNX_MAXPOOL_INLINE void copy_elements(const Key* from, int64_t count, Key* to) {
+    int64_t i = 0;
+    for (; i + kBlockLanes <= count; i += kBlockLanes) store(to + i, load<Vector<Key, 16>>(from + i));
+    for (; i < count; ++i) to[i] = from[i];
   }
   template <int... numbers>
   ONNX_MAXPOOL_INLINE void store_blocks(const V* now, Key* out, Sequence<numbers...>) const {
@@ -83,7 +97,7 @@ class BinWriter {
       const Vector<Key, 16> block = extract_block<Key, number>(now[i]);
       if (c * bins + kBlockLanes <= kLanes * bins) {
         store(out + c * bins, block);
-      } else {  // others write beside it
+      } else {
         for (int64_t bin = 0; bin < bins; ++bin) out[c * bins + bin] = block[bin];
       }
     }
@@ -106,7 +120,9 @@ class BinWriter {
       if (at + kLanes <= channels * bins) {
         store(out + at, square[c]);
       } else {
-        __builtin_memcpy(out + at, &square[c], static_cast<size_t>(left) * sizeof(Key));
+        Key lanes[kLanes];
+        store(lanes, square[c]);
+        copy_elements(lanes, left, out + at);
       }
     }
     return first;

@@ -35,20 +35,24 @@ float widen(uint16_t bits, ElementType type) {
   return value;
 }
 
-// The ROI tensor's values in the type that rule M5 computes in: float, or double for double.
+// The ROI tensor's values in the type that rule M5 computes in: float, or double for double. Narrower ones are widened
+// once, as they are read several times.
 template <class Float>
 class Rois {
  public:
-  Rois(const void* data, ElementType type) : data_(data), type_(type) {}
-  Float at(int64_t row, int column) const {
-    const int64_t i = row * 5 + column;
-    if (element_size(type_) == 2) return widen(static_cast<const uint16_t*>(data_)[i], type_);
-    return static_cast<const Float*>(data_)[i];
+  Rois(const void* data, ElementType type, int64_t count) : values_(static_cast<const Float*>(data)) {
+    if (element_size(type) != 2) return;
+    const auto* narrow = static_cast<const uint16_t*>(data);
+    for (int64_t i = 0; i < 5 * count; ++i) widened_.push_back(widen(narrow[i], type));
+    values_ = widened_.data();
   }
+  Rois(const Rois&) = delete;
+  Rois& operator=(const Rois&) = delete;
+  const Float* row(int64_t row) const { return values_ + row * 5; }
 
  private:
-  const void* data_;
-  ElementType type_;
+  std::vector<Float> widened_;
+  const Float* values_;
 };
 
 class RoiNode : public Kernel {
@@ -85,9 +89,9 @@ class RoiNode : public Kernel {
     }
     const Shape shape = {rois.shape[op_.rois_rank - 2], x.shape[1], pooled_[0], pooled_[1]};
     if (type_ == ElementType::double_) {
-      pool(run, x, Rois<double>(rois.data, type_), shape);
+      pool(run, x, Rois<double>(rois.data, type_, shape[0]), shape);
     } else {
-      pool(run, x, Rois<float>(rois.data, type_), shape);
+      pool(run, x, Rois<float>(rois.data, type_, shape[0]), shape);
     }
   }
 
@@ -134,16 +138,20 @@ class RoiNode : public Kernel {
   // M10 and M11, for the first row that breaks either.
   template <class Float>
   void check_rois(const Rois<Float>& rois, int64_t count, int64_t images) const {
-    for (int64_t row = 0; row < count; ++row) {
+    const auto limit = static_cast<Float>(images);
+    // A batch number is truncated: -0.5 is 0, of which there may be no image.
+    const auto batch_is_good = [&](Float value) { return value > -1 && images > 0 && value < limit; };
+    for (int64_t i = 0; i < count; ++i) {
+      const Float* row = rois.row(i);
+      // A sum is NaN where a number is, or where infinities meet.
+      const bool numbers = !std::isnan(row[1] + row[2] + row[3] + row[4]);
+      if (numbers && batch_is_good(row[0])) continue;
       for (int column = 0; column < 5; ++column) {
-        const Float value = rois.at(row, column);
-        // A batch number is truncated: -0.5 is 0, of which there may be no image.
-        const bool good = column ? !std::isnan(value) : value > -1 && images > 0 && value < static_cast<double>(images);
-        if (good) continue;
+        if (column ? !std::isnan(row[column]) : batch_is_good(row[0])) continue;
         const std::string required = column   ? "a number"
                                      : images ? "a batch number from 0 to " + std::to_string(images - 1)
                                               : "no ROI, as X has batch size 0";
-        refuse("rois row " + std::to_string(row) + " has " + kColumns[column] + " " + text(value) + ", expected " +
+        refuse("rois row " + std::to_string(i) + " has " + kColumns[column] + " " + text(row[column]) + ", expected " +
                required);
       }
     }
@@ -155,11 +163,12 @@ class RoiNode : public Kernel {
     windows.image.resize(static_cast<size_t>(count));
     windows.rows.resize(static_cast<size_t>(count * pooled_[0]));
     windows.columns.resize(static_cast<size_t>(count * pooled_[1]));
-    const auto plan_roi = [&](int64_t row) {
-      const auto edge = [&](int column) { return roi_edge(rois.at(row, column), scale_); };
-      roi_windows(edge(2), edge(4), pooled_[0], x[2], edges_, &windows.rows[static_cast<size_t>(row * pooled_[0])]);
-      roi_windows(edge(1), edge(3), pooled_[1], x[3], edges_, &windows.columns[static_cast<size_t>(row * pooled_[1])]);
-      windows.image[static_cast<size_t>(row)] = static_cast<int64_t>(rois.at(row, 0));  // truncates toward zero (M10)
+    const auto plan_roi = [&](int64_t i) {
+      const Float* row = rois.row(i);
+      const auto edge = [&](int column) { return roi_edge(row[column], scale_); };
+      roi_windows(edge(2), edge(4), pooled_[0], x[2], edges_, &windows.rows[static_cast<size_t>(i * pooled_[0])]);
+      roi_windows(edge(1), edge(3), pooled_[1], x[3], edges_, &windows.columns[static_cast<size_t>(i * pooled_[1])]);
+      windows.image[static_cast<size_t>(i)] = static_cast<int64_t>(row[0]);  // truncates toward zero (M10)
     };
     const double cycles = roi_costs::kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
     run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {

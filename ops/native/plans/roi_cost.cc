@@ -1,11 +1,16 @@
 #include "plans/roi_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace onnx_maxpool {
 namespace {
 
 using namespace roi_costs;
+
+// Of so many ROIs, evenly among all, the cost is that of all. To look at each would take longer than to pool small
+// ones.
+constexpr int64_t kSample = 256;
 
 // The bins of an ROI are much alike: the largest of three stands for all.
 int64_t largest(const RoiWindow* windows, int64_t count) {
@@ -13,47 +18,103 @@ int64_t largest(const RoiWindow* windows, int64_t count) {
   return std::max({size(0), size(count / 2), size(count - 1)});
 }
 
+// From 0 to 1 as `bytes` grow from one size to another: no cache ends at a byte.
+double beyond(double bytes, double from, double to) { return std::clamp((bytes - from) / (to - from), 0.0, 1.0); }
+constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
+
 }  // namespace
 
-RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows) : shape_(shape) {
-  for (int64_t roi = 0; roi < shape.rois; ++roi) {
+RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups)
+    : shape_(shape),
+      groups_(static_cast<double>(groups)),
+      element_bytes_(static_cast<double>(shape.input_bytes) /
+                     static_cast<double>(shape.images * shape.channels * shape.height * shape.width)),
+      lanes_(static_cast<double>(shape.vector_bytes) / element_bytes_),
+      part_(shape.vector_bytes < 64 ? 0.5 : 1),
+      top_(shape.height) {
+  const int64_t step = (shape.rois + kSample - 1) / kSample;
+  const double weight = static_cast<double>(shape.rois) / static_cast<double>((shape.rois + step - 1) / step);
+  for (int64_t roi = 0; roi < shape.rois; roi += step) {
     add(&windows.rows[static_cast<size_t>(roi * shape.bins_y)],
-        &windows.columns[static_cast<size_t>(roi * shape.bins_x)]);
+        &windows.columns[static_cast<size_t>(roi * shape.bins_x)], weight);
   }
   double sum = 0;
   for (size_t levels = 0; levels <= kMostLevels; ++levels) {
     sum += at_most_[levels];
-    table_lines_[levels] += sum;
+    shared_[levels] += sum;
   }
 }
 
-void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns) {
+void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight) {
+  const auto bins_y = static_cast<double>(shape_.bins_y) * weight;
   const auto width = static_cast<double>(std::max<int64_t>(columns[shape_.bins_x - 1].end - columns[0].start, 0));
   const int64_t tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
-  narrow_map_ += static_cast<double>(shape_.bins_y) *
-                 (kBinRow + kBinColumn * static_cast<double>(widest) + kBinLine * static_cast<double>(tallest));
+  narrow_map_ +=
+      bins_y * (kBinRow + kBinColumn * static_cast<double>(widest) + kBinLine * static_cast<double>(tallest));
   if (tallest == 0 || width == 0) return;
-  const double lines = width * static_cast<double>(shape_.bins_y);
-  lines_ += lines;
-  map_lines_ += lines * static_cast<double>(tallest);
-  const auto with = [&](size_t levels) { return lines * static_cast<double>(((tallest - 1) >> levels) + 1); };
+  top_ = std::min<int64_t>(top_, rows[0].start);
+  bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
+  touched_ += weight * lines(static_cast<double>(rows[shape_.bins_y - 1].end - rows[0].start), width);
+
+  // Squares are of as many columns as a vector has lanes or, where fewer than half are left, of a block's.
+  const double squares = std::floor(width / lanes_), left = width - squares * lanes_;
+  const double in_blocks = std::ceil(left * element_bytes_ / 16);
+  squares_ +=
+      bins_y * (left > lanes_ / 2 ? squares + 1 : squares + in_blocks * 16 / static_cast<double>(shape_.vector_bytes));
+  map_rows_ += bins_y * static_cast<double>(tallest) * (left > lanes_ / 2 ? squares + 1 : squares + in_blocks);
+
+  // A bin's columns go four at a time; up to three take as long as three.
+  const double of_bin = widest < 4 ? 3 : static_cast<double>((widest + 3) / 4 * 4);
+  const double bins = bins_y * static_cast<double>(shape_.bins_x) * of_bin * kColumn;
+  columns_ += bins;
+  const auto with = [&](size_t levels) {
+    const auto before = static_cast<double>((tallest - 1) >> levels);
+    return before < 2 ? bins * (before + 1) : bins + bins_y * width * (before + 1) * kReduce;
+  };
   size_t levels = 0;
-  for (; levels < kMostLevels && (int64_t{2} << levels) <= tallest; ++levels) table_lines_[levels] += with(levels);
+  for (; levels < kMostLevels && (int64_t{2} << levels) <= tallest; ++levels) shared_[levels] += with(levels);
   at_most_[levels] += with(levels);
 }
 
-double RoiCost::separate() const { return kTranspose * lines_ + kMapLine * map_lines_ + bins(); }
+double RoiCost::lines(double rows, double width) const { return rows * ((width - 1) * element_bytes_ / 64 + 1); }
 
-double RoiCost::fill(int levels) const {
-  return static_cast<double>(shape_.height * shape_.width) * (kPack + kTable * levels);
+// What is read for the first time in a run: it comes from where so many bytes fit.
+double RoiCost::line() const {
+  const auto bytes = static_cast<double>(shape_.input_bytes);
+  return kLine * beyond(bytes, kMiB / 2, 1.5 * kMiB) + kFarLine * beyond(bytes, 16 * kMiB, 32 * kMiB);
 }
 
-double RoiCost::table_lines(int levels) const { return kTableLine * table_lines_[static_cast<size_t>(levels)]; }
+double RoiCost::separate() const {
+  const auto rois = static_cast<double>(shape_.rois), rows = rois * static_cast<double>(shape_.bins_y);
+  const double block = lanes_ * element_bytes_ * static_cast<double>(shape_.height * shape_.width);
+  const double all = std::max(
+      groups_ * static_cast<double>(bottom_ - top_) * static_cast<double>(shape_.width) * element_bytes_ / 64, 1.0);
+  const double first = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
+  const double again = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB) + kLine * beyond(block, kMiB, 2 * kMiB);
+  return lanes_ * (kTranspose * part_ * squares_ + (part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ +
+                   first * line() + touched_ * again) +
+         columns_ + rows * (kBinsRow + kSquaresRow) +
+         rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
+}
 
-double RoiCost::bins() const { return kBin * static_cast<double>(shape_.rois * shape_.bins_y * shape_.bins_x); }
+double RoiCost::fill(int levels) const {
+  const auto cells = static_cast<double>(std::max<int64_t>(bottom_ - top_, 0) * shape_.width);
+  return kUnit + cells * (kPack + kTable * part_ * levels + lanes_ * element_bytes_ / 64 * line());
+}
+
+double RoiCost::shared(int levels) const {
+  const auto rows = static_cast<double>(shape_.bins_y);
+  return shared_[static_cast<size_t>(levels)] +
+         static_cast<double>(shape_.rois) * (kRoi + rows * (kBinsRow + kBin * static_cast<double>(shape_.bins_x)));
+}
 
 double RoiCost::fill_narrow_map(double channels) const {
-  return channels * kMapRow * static_cast<double>(shape_.height);
+  return kUnit + channels * (kNarrowRow * static_cast<double>(shape_.height) +
+                             lines(static_cast<double>(shape_.height), static_cast<double>(shape_.width)) * line());
+}
+
+double RoiCost::narrow_map(double channels) const {
+  return channels * narrow_map_ + kPermutation * static_cast<double>(shape_.rois * shape_.bins_x);
 }
 
 }  // namespace onnx_maxpool

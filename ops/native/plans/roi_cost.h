@@ -1,7 +1,9 @@
 // What it costs to pool ROIs in each of the kernel's modes: processor cycles of all threads together.
 //
-// tests/native/measure_costs.cc times the kernels and prints these constants for each target; what it printed is here
-// and nowhere else. Only their proportions matter, and these are much the same on all processors that were tried.
+// tests/native/measure_costs.cc times the kernels and prints most of these constants for each target; those of memory
+// and of units are such that, of many random shapes, plans take the time that they should
+// (tests/native/compare_plans.cc). Only their proportions matter, and these are much the same on all processors that
+// were tried.
 #pragma once
 
 #include <array>
@@ -13,19 +15,33 @@ namespace onnx_maxpool {
 
 namespace roi_costs {
 
-// For each vector of a block of channels.
-constexpr double kPack = 8;       // read, map, transpose and store a cell of the map
-constexpr double kTable = 2;      // a cell of a table
-constexpr double kTableLine = 2;  // a cell of a line of a table, in a bin
-constexpr double kTranspose = 8;  // a cell of a line that comes from the map
-constexpr double kBin = 20;       // a bin: reduced, transposed and stored
-constexpr double kMapLine = 2;    // a cell of the map that goes into such a line
+// For each vector of a block of channels. Those of kTable and kTranspose are of 64 bytes: a narrower one costs half.
+constexpr double kPack = 9;      // read, map, transpose and store a cell of the map
+constexpr double kTable = 5;     // a cell of a table
+constexpr double kReduce = 2.5;  // a cell of a line that goes into another
+constexpr double kColumn = 2;    // a cell of a line, in a bin
+constexpr double kBin = 8;       // a bin: transposed and stored
+constexpr double kBinsRow = 30;  // a row of bins: its lines are found
+constexpr double kRoi = 15;
+constexpr double kFarBin = 12;  // a bin that a sweep keeps beyond the second-level cache
+constexpr double kUnit = 250;
+
+// The separate mode, for each vector of a block of channels. Narrower ones have kNarrowerMapRow.
+constexpr double kMapRow = 1.4;  // as many cells of a row of a channel as a vector has
+constexpr double kNarrowerMapRow = 2;
+constexpr double kTranspose = 10;   // the same over rows, as one of a square
+constexpr double kSquaresRow = 20;  // a row of bins
+
+// A line of memory that comes from a cache that cores share, and beyond what comes from one's own; one that comes from
+// memory, beyond that; and one that is in a core's caches, but not in its first.
+constexpr double kLine = 3, kFarLine = 8, kNearLine = 1.5;
 
 // For each channel of a narrow map.
-constexpr double kMapRow = 3;     // a row of the map
-constexpr double kBinRow = 5;     // a row of bins
-constexpr double kBinColumn = 1;  // each column of its widest bin
-constexpr double kBinLine = 1;    // each row of its bins
+constexpr double kNarrowRow = 3;    // a row of the map
+constexpr double kBinRow = 5;       // a row of bins
+constexpr double kBinColumn = 1;    // each column of its widest bin
+constexpr double kBinLine = 1;      // each row of its bins
+constexpr double kPermutation = 4;  // for each unit: a row of bins' columns
 
 // To find a window, before there is a plan.
 constexpr double kWindow = 15;
@@ -40,28 +56,34 @@ constexpr double kUnevenThreads = 0.04;
 // The cells that the ROIs of a run visit, and so what each mode costs.
 class RoiCost {
  public:
-  RoiCost(const RoiShape& shape, const RoiWindows& windows);
+  // Of ROIs of so many images.
+  RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups);
 
   // The separate mode, for each block of channels.
   double separate() const;
-  // The shared mode, with so many levels of tables: to fill them for an image, to read the lines of all ROIs, and to
-  // reduce their bins, for each block.
+  // The shared mode, with so many levels of tables, for each block: to fill them for an image, and to pool all ROIs.
   double fill(int levels) const;
-  double table_lines(int levels) const;
-  double bins() const;
+  double shared(int levels) const;
   // The narrow_map mode, for a unit of so many channels: to read an image's map, and to pool all ROIs.
   double fill_narrow_map(double channels) const;
-  double narrow_map(double channels) const { return channels * narrow_map_; }
+  double narrow_map(double channels) const;
 
  private:
-  void add(const RoiWindow* rows, const RoiWindow* columns);
+  void add(const RoiWindow* rows, const RoiWindow* columns, double weight);
+  // Of memory, for each channel.
+  double lines(double rows, double width) const;
+  double line() const;
 
   const RoiShape& shape_;
-  double map_lines_ = 0;                               // rows of the map times columns
-  double lines_ = 0;                                   // rows of bins times columns
-  std::array<double, kMostLevels + 1> table_lines_{};  // lines of tables times columns, with so many levels
-  std::array<double, kMostLevels + 1> at_most_{};      // the same of ROIs that have no use for more levels
-  double narrow_map_ = 0;                              // cycles for each channel
+  const double groups_;
+  const double element_bytes_, lanes_, part_;
+  int64_t top_, bottom_ = 0;                       // the map's rows that the ROIs reach
+  double squares_ = 0, map_rows_ = 0;              // of the separate mode, in vectors' lanes
+  double columns_ = 0;                             // of bins: cells of lines
+  double touched_ = 0;                             // lines of memory, for each channel
+  std::array<double, kMostLevels + 1> shared_{};   // cycles, with so many levels of tables
+  std::array<double, kMostLevels + 1> at_most_{};  // the same of ROIs that have no use for more levels
+  double narrow_map_ = 0;                          // cycles for each channel
 };
 
 }  // namespace onnx_maxpool

@@ -12,7 +12,7 @@ namespace {
 // Tables that are no larger stay in the second-level cache. Of larger ones a sweep keeps a few rows there.
 constexpr int64_t kCache = int64_t{1} << 20;
 // A worker's memory for the bins of a sweep, and for tables: no more than all images have, within these bounds.
-constexpr int64_t kLargestBins = int64_t{8} << 20;
+constexpr int64_t kLargestBins = int64_t{8} << 20, kBinsInCache = kCache / 2;
 constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
 // Of a narrow map that is no taller, a unit's channels are 32 KiB, and mostly in the first-level cache.
 constexpr int64_t kTallestNarrowMap = 32;
@@ -44,12 +44,13 @@ class Planner {
       : shape_(shape),
         windows_(windows),
         groups_(group_by_image(shape, windows, rois_by_image_)),
-        cost_(shape, windows) {
+        cost_(shape, windows, groups_.size()) {
     for (const RoiWindow& rows : windows.rows) tallest_ = std::max<int64_t>(tallest_, rows.end - rows.start);
   }
 
   Way separate() const {
-    return {&RoiKernel::separate, 0, best({shape_.blocks, 0, cost_.separate() / rois(), shape_.rois, false})};
+    return {&RoiKernel::separate, 0,
+            best({shape_.blocks, roi_costs::kUnit, cost_.separate() / rois(), shape_.rois, false})};
   }
 
   bool may_share(int levels) const {
@@ -57,15 +58,24 @@ class Planner {
   }
   Way shared(int levels) const {
     const bool sweep = sweeps(shape_, levels);
-    const int64_t slots = std::max<int64_t>(kLargestBins / (shape_.bins_y * shape_.bins_x * shape_.vector_bytes), 1);
-    return {&RoiKernel::shared, levels,
-            best({shape_.blocks, cost_.fill(levels), (cost_.table_lines(levels) + cost_.bins()) / rois(),
-                  sweep ? slots : shape_.rois, sweep})};
+    const RoiDivision whole = {shape_.blocks, cost_.fill(levels), cost_.shared(levels) / rois(), shape_.rois, sweep};
+    if (!sweep) return {&RoiKernel::shared, levels, best(whole)};
+    // Few ROIs at a time, whose bins stay in the cache, or as many as may be, so that tables are filled less often.
+    const double bins = static_cast<double>(shape_.bins_y * shape_.bins_x);
+    const auto of = [&](int64_t bytes) {
+      const double most = static_cast<double>(bytes) / static_cast<double>(shape_.vector_bytes) / bins;
+      RoiDivision division = whole;
+      division.most_rois = std::max<int64_t>(static_cast<int64_t>(most), 1);
+      if (bytes > kBinsInCache) division.roi += roi_costs::kFarBin * bins;
+      return Way{&RoiKernel::shared, levels, best(division)};
+    };
+    const Way few = of(kBinsInCache), many = of(kLargestBins);
+    return few.division.time <= many.division.time ? few : many;
   }
   // The levels that cost the least, of those that fit; -1 where none does.
   int best_levels() const {
     const auto cycles = [&](int levels) {
-      return cost_.fill(levels) * static_cast<double>(groups_.size()) + cost_.table_lines(levels);
+      return cost_.fill(levels) * static_cast<double>(groups_.size()) + cost_.shared(levels);
     };
     int best = -1;
     for (int levels = 0; levels <= kMostLevels; ++levels) {
