@@ -116,7 +116,7 @@ def emx_onnx_cgen(path: Path, feeds: Arrays) -> Sequence[Any]:
     with redirect_stdout(StringIO()) as told:
         code = emx(["compile", str(path), str(source), "--model-name", "entry", *weights])
     if code:
-        raise RuntimeError(told.getvalue().strip())
+        raise RuntimeError(told.getvalue().rpartition("Result: ")[2].strip())
     run("cc", "-O0", "-shared", "-fPIC", source, "-o", library, "-lm")
     graph = onnx.load(path).graph
     outputs = []

@@ -251,7 +251,7 @@ def tried(name: str, python: str, todo: Sequence[Job], work: Path) -> dict[str, 
 
 def short(words: str) -> str:
     """The line that says something, without places on this machine."""
-    lines = [line for line in words.splitlines() if line.strip()]
+    lines = [line for line in words.splitlines() if line.strip() and "Exception from" not in line]
     line = lines[0] if lines else ""
     if "Traceback" in line:
         line = next(
