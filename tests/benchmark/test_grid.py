@@ -11,7 +11,7 @@ import pytest
 
 from onnx_maxpool.benchmark.grid.race import take_turns
 from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, drawn, group_of
-from onnx_maxpool.benchmark.grid.summary import distributions, worst
+from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, from_record, record, worst
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant
 from onnx_maxpool.benchmark.peers import OURS
@@ -132,13 +132,28 @@ def test_a_small_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     run, row, *others = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     assert (run["record"], run["settings"]["seed"]) == ("run", seed)
     assert (row["record"], row["name"], row["threads"]) == ("row", chosen.name, 1)
-    assert row["ratio"] == pytest.approx(row["microseconds"]["ONNX Runtime"] / row["microseconds"][OURS], rel=0.01)
+    assert row["ratio"] == pytest.approx(
+        row["microseconds"]["ONNX Runtime"][1] / row["microseconds"][OURS][1], rel=0.01
+    )
     assert others == []
     page = (tmp_path / "out.md").read_text()
     assert f'onnx-maxpool bench --grid --seed {seed} --draws {count} --operator "{group}"' in page
     assert f"| {group}, 1 thread | 1 |" in page
     assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
     assert chosen.name in capsys.readouterr().err
+    assert run_command("--seed", seed, "--draws", count, *only, *files, "--resume", "--threads", "2") == 0
+    _, *again = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert [each["threads"] for each in again] == [1, 2]
+    assert again[0]["microseconds"] == row["microseconds"]
+
+
+def test_results_are_read_back() -> None:
+    result = result_of("AdaptiveMaxPool", [2.0, 3.0, 5.0], [1.0])
+    result.entries["OpenVINO"].differing = 4
+    result.entries["torch"] = Entry(refusal="says no")
+    again = from_record(record(result), result.row)
+    assert record(again) == record(result)
+    assert clearly_lost(again)
 
 
 def test_the_clock_ends_a_grid(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,11 +165,12 @@ def test_the_clock_ends_a_grid(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--operator", "Relu"], f"--operator Relu: expected a part of {', '.join(GROUPS)}"),
+        (["--draws", "1", "--resume"], "--resume: expected --json FILE beside it"),
         (["--draws", "2", "--rows", "no such row"], "--rows no such row: no row has that in its name"),
     ],
 )
 def test_refusals(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(*arguments) == 1
+    assert run_command(*arguments) == 2
     assert capsys.readouterr().err.strip() == message
 
 

@@ -317,10 +317,15 @@ void fuzz_window_kernels(ByteSource& source) {
         stand_in::tensor(job.indices_are_64_bits ? ElementType::uint64_ : ElementType::uint32_, y_shape, offset);
     job.y = y->block.data();
     job.indices = indexed ? found->block.data() : nullptr;
-    const PoolKernel& kernel = kernels.pool(job, element_size(type));
-    run_units(job, kernel, kernel.units(job), threads);
-    compare(kernels.target, *y, values, words);
-    if (indexed) compare(kernels.target, *found, indices, words);
+    for (const PoolPlan plan : {PoolPlan::rows, PoolPlan::planes}) {
+      const PoolKernel* const kernel = kernels.pool(job, element_size(type), plan);
+      if (!kernel) continue;
+      std::fill_n(static_cast<char*>(job.y), values.size() * element_size(type), '\x55');
+      run_units(job, *kernel, kernel->units(job), threads);
+      const std::string name = plan == PoolPlan::rows ? "by rows, " : "by planes, ";
+      compare(kernels.target, *y, values, name + words);
+      if (indexed) compare(kernels.target, *found, indices, name + words);
+    }
   }
 }
 

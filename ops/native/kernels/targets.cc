@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 
-#define TARGET(name, options)                                         \
-  namespace onnx_maxpool::name {                                      \
-  const RoiKernel& roi_kernel(size_t element_size, int64_t channels); \
-  const PoolKernel& pool_kernel(const PoolJob&, size_t element_size); \
+#define TARGET(name, options)                                                   \
+  namespace onnx_maxpool::name {                                                \
+  const RoiKernel& roi_kernel(size_t element_size, int64_t channels);           \
+  const PoolKernel* pool_kernel(const PoolJob&, size_t element_size, PoolPlan); \
   }
 #include "kernels/targets.inc"
 #undef TARGET

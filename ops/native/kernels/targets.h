@@ -14,7 +14,8 @@ namespace onnx_maxpool {
 struct Kernels {
   const char* target;
   const RoiKernel& (*roi)(size_t element_size, int64_t channels);
-  const PoolKernel& (*pool)(const PoolJob&, size_t element_size);
+  // Null where the job cannot be computed so; with PoolPlan::cheapest or rows it always can.
+  const PoolKernel* (*pool)(const PoolJob&, size_t element_size, PoolPlan);
 };
 
 struct Target {

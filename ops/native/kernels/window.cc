@@ -1,7 +1,8 @@
 // The maximum over windows that all planes share, and the index of its first cell. Compiled once per target.
 //
-// Lanes are neighbouring cells of a row. For a row of windows the best over the map's rows goes into a line
-// (window_line.h), from which windows are taken in one of two ways:
+// Where maps are small, planes lie side by side in the lanes (window_planes.h); window_cost.h decides. Elsewhere lanes
+// are neighbouring cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h),
+// from which windows are taken in one of two ways:
 //   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_slide.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
 // Where windows are of one row, gathering folds the map itself and there is no line. Large windows of narrow
@@ -11,18 +12,17 @@
 //    window_line.h      slide, gather        window_writer.h
 #include "kernels/window.h"
 
+#include "kernels/window_cost.h"
 #include "kernels/window_gather.h"
 #include "kernels/window_large.h"
 #include "kernels/window_line.h"
 #include "kernels/window_list.h"
+#include "kernels/window_planes.h"
 #include "kernels/window_slide.h"
 #include "kernels/window_writer.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
-
-// Whether the windows' starts are `step` cells apart, but for clipping.
-inline bool is_sliding(const PoolAxis& axis) { return !axis.even && axis.grain == 1; }
 
 // Keys of `Element`'s width are widened to `Lane`, which has to hold every position in a plane and one more.
 template <class Element, class Lane, bool indexed, bool sliding>
@@ -97,7 +97,7 @@ class WindowPool {
   // Whether every window lies in one row.
   static bool needs_no_line(const PoolJob& job) {
     const auto is_one_cell = [](const PoolAxis& axis) {
-      return axis.size == 1 || (is_sliding(axis) && axis.length == 1);
+      return axis.size == 1 || (!axis.even && axis.grain == 1 && axis.length == 1);
     };
     return !sliding && is_one_cell(job.depth) && is_one_cell(job.rows);
   }
@@ -208,49 +208,50 @@ class WindowPool {
 };
 
 template <class Element, class Lane, bool indexed, bool sliding>
-const PoolKernel& of() {
+const PoolKernel* of() {
   using Pool = WindowPool<Element, Lane, indexed, sliding>;
   static constexpr PoolKernel kernel = {Pool::units, Pool::scratch_bytes, Pool::run};
-  return kernel;
+  return &kernel;
 }
 
 template <class Element, class Lane, bool indexed>
-const PoolKernel& of_steps(const PoolJob& job) {
-  // Not where padding would make the line much longer than its row.
-  const PoolAxis& x = job.columns;
-  const bool sliding = is_sliding(x) && x.count > 1 && (x.step == 1 || x.step == 2) &&
-                       x.step * (x.count - 1) + x.length < 4 * x.size + 1024;
-  return sliding ? of<Element, Lane, indexed, true>() : of<Element, Lane, indexed, false>();
+const PoolKernel* of_windows(const PoolJob& job, PoolPlan plan) {
+  using Planes = PlanesPool<Element, Lane, indexed>;
+  static constexpr PoolKernel planes = {Planes::units, Planes::scratch_bytes, Planes::run};
+  const bool can = plan != PoolPlan::rows && Planes::takes(job);
+  if (plan == PoolPlan::planes) return can ? &planes : nullptr;
+  if (can && planes_are_cheaper<Lane, indexed>(job)) return &planes;
+  return is_sliding(job.columns) ? of<Element, Lane, indexed, true>() : of<Element, Lane, indexed, false>();
 }
 
 template <class Element>
-const PoolKernel& of_element(const PoolJob& job) {
-  if (!job.indices) return of_steps<Element, Element, false>(job);
+const PoolKernel* of_element(const PoolJob& job, PoolPlan plan) {
+  if (!job.indices) return of_windows<Element, Element, false>(job, plan);
   const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
   if constexpr (sizeof(Element) <= 2) {
-    if (cells < int64_t{1} << 15) return of_steps<Element, int16_t, true>(job);
+    if (cells < int64_t{1} << 15) return of_windows<Element, int16_t, true>(job, plan);
     using Large = LargeWindowPool<Element>;
     static constexpr PoolKernel large = {Large::units, Large::scratch_bytes, Large::run};
-    if (Large::takes(job)) return large;
+    if (plan != PoolPlan::planes && Large::takes(job)) return &large;
   }
   if constexpr (sizeof(Element) <= 4) {
-    if (cells < int64_t{1} << 31) return of_steps<Element, int32_t, true>(job);
+    if (cells < int64_t{1} << 31) return of_windows<Element, int32_t, true>(job, plan);
   }
-  return of_steps<Element, int64_t, true>(job);
+  return of_windows<Element, int64_t, true>(job, plan);
 }
 
 }  // namespace
 
-const PoolKernel& pool_kernel(const PoolJob& job, size_t element_size) {
+const PoolKernel* pool_kernel(const PoolJob& job, size_t element_size, PoolPlan plan) {
   switch (element_size) {
     case 1:
-      return of_element<int8_t>(job);
+      return of_element<int8_t>(job, plan);
     case 2:
-      return of_element<int16_t>(job);
+      return of_element<int16_t>(job, plan);
     case 4:
-      return of_element<int32_t>(job);
+      return of_element<int32_t>(job, plan);
     default:
-      return of_element<int64_t>(job);
+      return of_element<int64_t>(job, plan);
   }
 }
 

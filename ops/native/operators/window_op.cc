@@ -100,7 +100,7 @@ void pool_windows(const Run& run, const char* op, ElementType type, const Tensor
   const PoolJob job = {
       x.data,  y,       indices,       element_size(index.type) == 8, index.step, shape[0] * shape[1], axes[0],
       axes[1], axes[2], order_of(type)};
-  const PoolKernel& kernel = kernels().pool(job, element_size(type));
+  const PoolKernel& kernel = *kernels().pool(job, element_size(type), PoolPlan::cheapest);
   const int64_t cells = job.planes * job.depth.size * job.rows.size * job.columns.size;
   run.parallel(kernel.units(job), kernel.scratch_bytes(job), kCyclesPerCell * static_cast<double>(cells),
                [&](int64_t unit, void* scratch) { kernel.run(job, unit, scratch); });

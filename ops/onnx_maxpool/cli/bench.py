@@ -98,6 +98,9 @@ def bench(
     plot: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the results to pictures in this folder.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Do not time the rows of --grid again that the file of --json has.")
+    ] = False,
     markdown: Annotated[
         Path | None,
         typer.Option(
@@ -119,7 +122,14 @@ def bench(
     if grid:
         counts = tuple(threads or (count for count in DEFAULT_THREADS if count <= cpus()))
         options = GridOptions(
-            seed, draws, known_groups(operators or ()), patterns, counts, known_peers(peers or (), PEERS), seconds
+            seed,
+            draws,
+            known_groups(operators or ()),
+            patterns,
+            counts,
+            known_peers(peers or (), PEERS),
+            seconds,
+            resume,
         )
         with held_to(target):
             bench_grid(options, as_json, plot, markdown)

@@ -12,10 +12,11 @@ from rich.console import Console
 
 from onnx_maxpool.benchmark.grid.race import grid_rows, race
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
-from onnx_maxpool.benchmark.grid.summary import record
+from onnx_maxpool.benchmark.grid.summary import from_record, record
 from onnx_maxpool.benchmark.machine import machine
 from onnx_maxpool.benchmark.report.grid import grid_line, grid_report, write_grid_page
 from onnx_maxpool.benchmark.results import Results, RowResult
+from onnx_maxpool.benchmark.rows import Row
 from onnx_maxpool.cli.outputs import prepare_files, prepare_folders
 from onnx_maxpool.errors import InputError
 
@@ -35,6 +36,8 @@ class GridOptions:
     threads: Sequence[int]
     peers: Sequence[str]
     seconds: float | None
+    resume: bool
+    """Whether rows that the JSON has are not timed again."""
 
     @property
     def command(self) -> str:
@@ -64,18 +67,19 @@ def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, ma
     prepare_files(as_json, markdown)
     prepare_folders(plot)
     results = Results(machine(), {"threads": options.threads, "peers": options.peers, "seed": options.seed})
+    if options.resume:
+        results.rows = earlier(as_json, rows, results)
     log = Console(stderr=True, highlight=False)
 
     def timed(result: RowResult) -> None:
         log.print(grid_line(result), markup=False, soft_wrap=True)
 
     race(results, rows, options.threads, timed, options.seconds)
+    if as_json is not None:
+        write_lines(results, as_json)
     console = Console(highlight=False)
     console.width = max(console.width, TABLE_WIDTH)
     console.print(grid_report(results))
-    if as_json is not None:
-        run = {"record": "run", "machine": results.machine, "settings": results.settings, "versions": results.versions}
-        as_json.write_text("".join(f"{json.dumps(line)}\n" for line in (run, *map(record, results.rows))))
     picture = None
     if plot is not None:
         from onnx_maxpool.benchmark.report.grid_plot import write_grid_plot  # matplotlib, which is an extra's
@@ -88,3 +92,23 @@ def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, ma
     if results.failures:
         raise typer.Exit(1)
     return results
+
+
+def earlier(path: Path | None, rows: Sequence[Row], results: Results) -> list[RowResult]:
+    """The results that a file has of these rows, whose versions are then known; none where there is no such file."""
+    if path is None:
+        raise InputError("--resume: expected --json FILE beside it")
+    if not path.exists():
+        return []
+    by_name = {row.name: row for row in rows}
+    run, *records = map(json.loads, path.read_text().splitlines())
+    results.versions.update(run["versions"])
+    return [from_record(found, by_name[found["name"]]) for found in records if found["name"] in by_name]
+
+
+def write_lines(results: Results, path: Path) -> None:
+    """The run, then a line for each row: all of them or what was there before."""
+    run = {"record": "run", "machine": results.machine, "settings": results.settings, "versions": results.versions}
+    part = path.with_name(f"{path.name}.part")
+    part.write_text("".join(f"{json.dumps(line)}\n" for line in (run, *map(record, results.rows))))
+    part.replace(path)

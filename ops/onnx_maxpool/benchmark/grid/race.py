@@ -40,12 +40,18 @@ def race(
     timed: Callable[[RowResult], None],
     seconds: float | None = None,
 ) -> None:
-    """Time every row on each number of threads, until so many seconds are over; `timed` hears of each."""
+    """Time every row on each number of threads, until so many seconds are over; `timed` hears of each.
+
+    Rows that `results` have are not timed again.
+    """
+    done = {(result.row.name, result.threads) for result in results.rows}
     end = time.monotonic() + seconds if seconds is not None else None
     runtimes = Runtimes(results)
     try:
         for row in rows:
             for count in threads:
+                if (row.name, count) in done:
+                    continue
                 if end is not None and time.monotonic() > end:
                     return
                 results.rows.append(race_row(runtimes, row, count))

@@ -11,8 +11,9 @@ import numpy as np
 from onnx_maxpool.benchmark.grid.race import group_of_result
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
 from onnx_maxpool.benchmark.peers import OURS
-from onnx_maxpool.benchmark.results import RowResult
-from onnx_maxpool.benchmark.rows import count_of
+from onnx_maxpool.benchmark.results import Entry, RowResult
+from onnx_maxpool.benchmark.rows import Row, count_of
+from onnx_maxpool.benchmark.statistics import Timing
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,28 @@ def worst(results: Iterable[RowResult], group: str, threads: int, count: int) ->
 
 
 def record(result: RowResult) -> Mapping[str, Any]:
-    """A row as plain data, in brief: medians in microseconds."""
+    """A row as plain data, in brief: quartiles in microseconds, the median in the middle."""
+    timings = {name: entry.timing for name, entry in result.entries.items() if entry.timing is not None}
     return {
         "record": "row",
         "name": result.row.name,
         "threads": result.threads,
         "ratio": ratio(result),
-        "microseconds": {name: round(1e6 * median, 2) for name, median in result.medians.items()},
+        "microseconds": {
+            name: [round(1e6 * value, 3) for value in (timing.lower, timing.median, timing.upper)]
+            for name, timing in timings.items()
+        },
         "differing": {name: entry.differing for name, entry in result.entries.items() if entry.differing},
+        "refusals": {name: entry.refusal for name, entry in result.entries.items() if entry.refusal is not None},
     }
+
+
+def from_record(found: Mapping[str, Any], row: Row) -> RowResult:
+    """The result that `record` made this of."""
+    result = RowResult(row, found["threads"], 0, 0)
+    for name, quartiles in found["microseconds"].items():
+        lower, median, upper = (value / 1e6 for value in quartiles)
+        result.entries[name] = Entry(Timing(median, lower, upper, 0, 0), differing=found["differing"].get(name, 0))
+    for name, refusal in found["refusals"].items():
+        result.entries[name] = Entry(refusal=refusal)
+    return result
