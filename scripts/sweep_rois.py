@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from rich.console import Console
 
-from onnx_maxpool.benchmark.inputs import case_inputs
+from onnx_maxpool.benchmark.inputs import agreed, case_inputs
 from onnx_maxpool.benchmark.peers import Call, ours
 from onnx_maxpool.benchmark.rows import RoiCase, Row
 
@@ -39,7 +39,7 @@ def sweeps() -> dict[str, list[RoiCase]]:
         "ROIs, large map": [replace(LARGE, rois=n) for n in geometric(1, 1500, 1.25)],
         "ROIs, to 1x1": [replace(BASE, rois=n, pooled=1, cells=(3, 3)) for n in geometric(1, 20000, 1.3)],
         "channels": [replace(BASE, channels=n, rois=60) for n in geometric(16, 2048, 1.2)],
-        "extents": [replace(LARGE, cells=(n, n)) for n in geometric(1, 200, 1.15) if n % 7 == 0 or n < 7],
+        "extents": [replace(LARGE, cells=(n, n)) for n in geometric(1, 200, 1.15) if agreed(np.array(n), 7)],
         "map": [replace(BASE, height=n, width=n) for n in geometric(16, 400, 1.12)],
         "bins": [replace(BASE, pooled=n, rois=100, cells=(28, 28)) for n in (1, 2, 4, 7, 14, 28)],
     }
