@@ -1,7 +1,8 @@
 """Quantise a model that has MaxRoiPool, with ONNX Runtime's own tools: `python quantize.py MODEL INPUTS OUT`.
 
-`quantize_static` makes a session of its own for the calibration, which has no place for a library, so ONNX Runtime
-rejects MaxRoiPool there. Here the calibrator gets a session of ours; all else is ONNX Runtime's.
+`quantize_static` makes its own session for the calibration, and has no argument for a library of custom operators. So
+ONNX Runtime rejects MaxRoiPool. Here the calibrator gets a session of ours; everything else is ONNX Runtime's.
+docs/guides/quantisation.md explains it.
 `onnx-maxpool sample fast_rcnn.onnx` and `onnx-maxpool sample inputs.npz` make the two files.
 Needs `pip install onnx-maxpool`.
 """

@@ -57,7 +57,7 @@ class OperatorVersion:
         return f"{self.name}-{self.since_version}"
 
 
-DIRECTML_ALONE = "DirectML, as a compiled graph's operator; no ONNX runtime"
+DIRECTML_ALONE = "DirectML through its own API; no runtime of ONNX models"
 
 OPERATORS = (
     OperatorVersion(
@@ -66,7 +66,7 @@ OPERATORS = (
         since_version=1,
         types={"T": FLOATS},
         rules="M",
-        elsewhere="ONNX Runtime: float, float16 through casts; OpenVINO: computed at float32 or less",
+        elsewhere="ONNX Runtime: float, and float16 by casts to float; OpenVINO, in float32 or a smaller type",
         plan="roi",
         size_attribute="pooled_shape",
         roi_rank=2,
@@ -78,7 +78,7 @@ OPERATORS = (
         since_version=22,
         types={"T": (*FLOATS, "bfloat16")},
         rules="M",
-        elsewhere="OpenVINO: all but bfloat16, computed at float32 or less",
+        elsewhere="OpenVINO: all but bfloat16, in float32 or a smaller type",
         plan="roi",
         size_attribute="pooled_shape",
         roi_rank=2,
@@ -135,7 +135,7 @@ OPERATORS = (
         since_version=8,
         types={"T": (*FLOATS, "bfloat16"), "TShape": ("int32", "int64")},
         rules="A",
-        elsewhere="OpenVINO: computed at float32 or less, only i32 indices",
+        elsewhere="OpenVINO, in float32 or a smaller type, with i32 indices only",
         plan="adaptive",
         index_types=("int64", "int32"),
         index_scope="channel",
