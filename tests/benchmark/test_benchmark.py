@@ -9,6 +9,7 @@ import signal
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -19,14 +20,15 @@ from onnx_maxpool.benchmark.indices import per_channel, whole_tensor
 from onnx_maxpool.benchmark.inputs import agreed, row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, differing_cells, take_turns
 from onnx_maxpool.benchmark.models import our_model
-from onnx_maxpool.benchmark.peers import FORMS, INEXACT, LIMIT, OURS, PEERS
+from onnx_maxpool.benchmark.peers import FORMS, INEXACT, OURS, PEERS, TRAFFIC
 from onnx_maxpool.benchmark.processes import RefusalError, Runtime
 from onnx_maxpool.benchmark.report.terminal import digits, factor
-from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult
-from onnx_maxpool.benchmark.rows import ROI_CASES, ROWS, AdaptiveCase, RoiCase, Row, SlidingCase, chosen
+from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult, read_results
+from onnx_maxpool.benchmark.rows import ROI_CASES, ROWS, SLIDING_TYPES, AdaptiveCase, RoiCase, Row, SlidingCase, chosen
 from onnx_maxpool.benchmark.statistics import quartiles, timing
 from onnx_maxpool.benchmark.traffic import output_bytes
 from onnx_maxpool.benchmark.worker import SHORTEST_SAMPLE, answer, one_line
+from onnx_maxpool.cli.bench import write_json
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.windows import roi_edges
 
@@ -42,7 +44,7 @@ SMALL = [
 
 
 def result_of(**seconds: float) -> RowResult:
-    names = {"ours": OURS, "stock": "ONNX Runtime", "limit": LIMIT}
+    names = {"ours": OURS, "stock": "ONNX Runtime", "traffic": TRAFFIC}
     entries = {names.get(name, name): Entry(timing([(value, 1)])) for name, value in seconds.items()}
     return RowResult(TINY, 2, 1, 1, entries)
 
@@ -60,12 +62,12 @@ def test_timing() -> None:
 
 
 def test_ratios() -> None:
-    result = result_of(ours=2.0, stock=30.0, OpenVINO=8.0, limit=0.5)
+    result = result_of(ours=2.0, stock=30.0, OpenVINO=8.0, traffic=0.5)
     assert result.fastest_peer == "OpenVINO"
     assert result.ratio("ONNX Runtime", OURS) == 15.0
-    assert result.ratio(OURS, LIMIT) == 4.0
+    assert result.ratio(OURS, TRAFFIC) == 4.0
     assert result.ratio("torch", OURS) is None
-    assert result_of(ours=2.0, limit=0.5).fastest_peer is None
+    assert result_of(ours=2.0, traffic=0.5).fastest_peer is None
     cost = Overhead("first", "a session", timing([(0.5, 1)]), timing([(0.25, 1)])).cost
     assert cost == 0.25
 
@@ -91,7 +93,7 @@ def test_rows_are_well_formed() -> None:
     assert {row.case.operator for row in ROWS} == {"MaxRoiPool", "AdaptiveMaxPool", "MaxPooling1"}
     assert {row.curve for row in ROWS if row.curve} == {"number of ROIs", "cells per ROI"}
     assert {row.case.operator for row in chosen(quick=True)} == {row.case.operator for row in ROWS}
-    assert set(peers.MODULES) == {OURS, *FORMS, *PEERS, LIMIT}
+    assert set(peers.MODULES) == {OURS, *FORMS, *PEERS, TRAFFIC}
     for row in ROWS:
         assert output_bytes(row) > 0
 
@@ -139,7 +141,7 @@ REFUSED = {
     ("OpenVINO", "MaxRoiPool 3x9x11, 5 ROIs to 2x2, bfloat16"): "computes in float32",
     **{(form, row.name): "timed in float only" for form in FORMS for row in SMALL if row.type != "float"},
 }
-"""The rows that a peer does not take, and its words."""
+"""The rows that a peer does not support, and its message."""
 
 
 @pytest.mark.parametrize("name", [OURS, *FORMS, "ONNX Runtime", "OpenVINO"])
@@ -162,10 +164,10 @@ def test_the_rows_that_peers_refuse_are_rows() -> None:
     assert {row for _, row in REFUSED} <= {row.name for row in SMALL}
 
 
-def test_the_limit_runs() -> None:
+def test_memory_traffic_runs() -> None:
     inputs = row_inputs(TINY)
     for threads in (1, 2):
-        call = peers.load(LIMIT).prepare(TINY, inputs, threads)
+        call = peers.load(TRAFFIC).prepare(TINY, inputs, threads)
         assert call.repeat is not None
         call.repeat(3)
 
@@ -258,12 +260,10 @@ def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     out = capsys.readouterr().out
     assert "MaxRoiPool, 2 threads" in out
     assert "3x64x64, 8 ROIs to 2x2" in out
-    assert {path.name for path in (tmp_path / "plots").iterdir()} == {
-        *("max_roi_pool_1.png", "max_roi_pool_2.png", "growth.png")
-    }
+    assert {path.name for path in (tmp_path / "plots").iterdir()} == {"max_roi_pool.svg", "growth.svg"}
 
     page = (tmp_path / "out.md").read_text()
-    assert "![growth](plots/growth.png)" in page
+    assert "](plots/growth.svg)" in page
     assert "| case | type | onnx-maxpool | ONNX Runtime | fastest peer / ours |" in page
     assert page.count("| 3x64x64, 8 ROIs to 2x2 | float |") == 2
 
@@ -276,7 +276,7 @@ def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     row = found["rows"][0]
     assert (row["operator"], row["type"], row["name"]) == ("MaxRoiPool", "float", TINY.name)
     assert row["bytes_written"] == 8 * 3 * 2 * 2 * 4
-    assert row["entries"].keys() == {OURS, "ONNX Runtime", LIMIT}
+    assert row["entries"].keys() == {OURS, "ONNX Runtime", TRAFFIC}
     assert row["ours"].keys() == {"1 thread"}
     stock = row["entries"]["ONNX Runtime"]
     assert stock.keys() == {"timing", "refusal", "differing", "cells"}
@@ -287,11 +287,78 @@ def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert row["fastest_peer"] == "ONNX Runtime"
 
 
+KEPT = Path(__file__).parent.parent.parent / "docs" / "benchmark"
+
+
+@pytest.fixture(scope="module")
+def again(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the page and the pictures of the kept results, drawn by the command that CONTRIBUTING.md names."""
+    folder = tmp_path_factory.mktemp("again")
+    files = ["--plot", folder, "--markdown", folder / "README.md"]
+    assert run_command("--from", KEPT / "results.jsonl", *files) == 0
+    return folder
+
+
+def test_the_kept_page_is_that_of_the_kept_results(again: Path) -> None:
+    assert (again / "README.md").read_text() == (KEPT / "README.md").read_text()
+    assert {path.name for path in again.glob("*.svg")} == {path.name for path in KEPT.glob("*.svg")}
+    assert not list(KEPT.glob("*.png"))
+
+
+def labels(picture: Path) -> list[str]:
+    """The text of a picture, which must be text to be found."""
+    return ["".join(each.itertext()) for each in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_pictures_explain_themselves(again: Path) -> None:
+    """Every type that another runtime supports is a panel, at most a dozen; marks and labels are explained."""
+    for picture, types in {
+        "max_roi_pool": ["float", "float16"],
+        "adaptive_max_pool": ["float", "float16"],
+        "max_pooling1": list(SLIDING_TYPES),
+    }.items():
+        found = labels(again / f"{picture}.svg")
+        assert [text for text in found if text in SLIDING_TYPES] == types
+        everything = " ".join(found)
+        assert "yardstick and no bound" in everything
+        assert ("MNN cuts bins" in everything) == (picture == "max_roi_pool")
+        assert ("k3 s1 p1: windows of 3 cells" in everything) == (picture == "max_pooling1")
+        assert "prefers-color-scheme: dark" in (again / f"{picture}.svg").read_text()
+    assert "cells per ROI" in labels(again / "growth.svg")
+
+
+@pytest.mark.parametrize("name", ["kept.json", "kept.jsonl"])
+def test_results_are_read_back(tmp_path: Path, name: str) -> None:
+    found = read_results(KEPT / "results.jsonl")
+    assert (len(found.rows), len(found.overheads)) == (166, 3)
+    write_json(found, tmp_path / name)
+    assert read_results(tmp_path / name).as_json() == found.as_json()
+    assert list(found.json_lines()) == (KEPT / "results.jsonl").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"format": 1}', "found format 1, expected 2"),
+        ("", "expected a file that bench --json wrote, without --grid"),
+        ('{"record": "run", "machine": {}}', "expected a file that bench --json wrote, without --grid"),
+        ("[1]", "expected a file that bench --json wrote, without --grid"),
+    ],
+)
+def test_other_files_are_rejected(
+    content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_text(content)
+    assert run_command("--from", path) == 2
+    assert capsys.readouterr().err.strip() == f"{path}: {message}"
+
+
 def test_runtimes_are_held_to_an_instruction_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = dict(os.environ)
     arguments = ["--rows", "8 ROIs", "--peer", "OpenVINO", "--samples", "1", "--threads", "1", "--target", "baseline"]
     assert run_command(*arguments, "--json", tmp_path / "out.jsonl") == 0
-    assert "Held to baseline: onnx-maxpool, OpenVINO and torch." in capsys.readouterr().out
+    assert "Limited to baseline: onnx-maxpool, OpenVINO and torch." in capsys.readouterr().out
     run, *rows = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     assert (run["record"], run["machine"]["target"]) == ("run", "baseline")
     assert {(row["record"], row["threads"]) for row in rows} == {("row", 1)}
@@ -314,6 +381,8 @@ def test_overheads(capsys: pytest.CaptureFixture[str]) -> None:
             "--peer Caffe: expected one of ONNX Runtime, OpenVINO, torch, Paddle, MNN, "
             "with control flow, without control flow",
         ),
+        (["--from", "x.jsonl", "--quick"], "--from and --quick: expected one of them, because --from times nothing"),
+        (["--from", "missing.jsonl"], "missing.jsonl: no such file"),
         (["--target", "mmx"], "--target mmx: expected one of avx2, baseline"),
     ],
 )

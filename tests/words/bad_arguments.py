@@ -586,6 +586,16 @@ BAD_COMMANDS = (
         "--rows nothing: no row has that in its name",
     ),
     BadCommand(
+        "results to report again and rows to time",
+        "bench --from results.jsonl --quick",
+        "--from and --quick: expected one of them, because --from times nothing",
+    ),
+    BadCommand(
+        "results to report again that bench did not write",
+        "bench --from pool.onnx",
+        "pool.onnx: expected a file that bench --json wrote, without --grid",
+    ),
+    BadCommand(
         "an unknown operator",
         "bench --grid --operator Relu",
         "--operator Relu: expected a part of MaxRoiPool, AdaptiveMaxPool, MaxPooling1 with indices, "

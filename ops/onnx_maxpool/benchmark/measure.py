@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from onnx_maxpool.benchmark.inputs import row_inputs
-from onnx_maxpool.benchmark.peers import LIMIT, OURS
+from onnx_maxpool.benchmark.peers import OURS, TRAFFIC
 from onnx_maxpool.benchmark.processes import RefusalError, Runtime
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult
 from onnx_maxpool.benchmark.rows import Row, count_of
@@ -130,7 +130,7 @@ def measure_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
         for name in runtimes.results.settings["peers"]:
             result.entries[name] = enter(name)
         compare(entered[0], entered[1:])
-        result.entries[LIMIT] = enter(LIMIT)
+        result.entries[TRAFFIC] = enter(TRAFFIC)
         if threads > 1:
             result.ours["1 thread"] = enter(OURS, threads=1)
         if row.type in NARROW_TYPES:

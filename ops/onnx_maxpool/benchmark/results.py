@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from onnx_maxpool.benchmark.peers import INEXACT, LIMIT, OURS, PEERS
-from onnx_maxpool.benchmark.rows import Row, count_of
+from onnx_maxpool.benchmark.peers import INEXACT, OURS, PEERS, TRAFFIC
+from onnx_maxpool.benchmark.rows import CASES, Row, count_of
 from onnx_maxpool.benchmark.statistics import Timing
+from onnx_maxpool.errors import InputError
 
-FORMAT = 1
+FORMAT = 2
 """Of the JSON; raised when a reader of an older one could misread it."""
 
 
@@ -37,7 +39,7 @@ class RowResult:
     bytes_read: int
     bytes_written: int
     entries: dict[str, Entry] = field(default_factory=dict)
-    """Ours, the peers' and the limit, by name."""
+    """Ours, the peers' and memory traffic, by name."""
     ours: dict[str, Entry] = field(default_factory=dict)
     """Ours again, timed in the same turns: on one thread, in float. By what is different."""
 
@@ -149,5 +151,61 @@ def row_json(result: RowResult) -> dict[str, Any]:
         "ours": {name: asdict(entry) for name, entry in result.ours.items()},
         "fastest_peer": result.fastest_peer,
         "times_faster_than": {name: result.ratio(name, OURS) for name in PEERS},
-        "times_the_limit": result.ratio(OURS, LIMIT),
+        "times_memory_traffic": result.ratio(OURS, TRAFFIC),
     }
+
+
+def read_results(path: Path) -> Results:
+    """The results that `as_json` or `json_lines` gave. Raises InputError for a file with anything else, and OSError."""
+    try:
+        run, *others = map(json.loads, documents(path))
+        if run["format"] == FORMAT:
+            return results_of(run, others)
+        message = f"found format {run['format']}, expected {FORMAT}"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        message = "expected a file that bench --json wrote, without --grid"
+    raise InputError(f"{path}: {message}")
+
+
+def results_of(run: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> Results:
+    """Of a whole document, or of the first record and the others."""
+    rows = run.get("rows", []) + [each for each in others if each["record"] == "row"]
+    overheads = run.get("overheads", []) + [each for each in others if each["record"] == "overhead"]
+    return Results(
+        run["machine"],
+        run["settings"],
+        run["versions"],
+        run["absent"],
+        list(map(row_of, rows)),
+        list(map(overhead_of, overheads)),
+    )
+
+
+def documents(path: Path) -> Sequence[str]:
+    """The JSON documents of a file, one a line if its name ends in `.jsonl`."""
+    text = path.read_text(encoding="utf-8")
+    return text.splitlines() if path.suffix == ".jsonl" else [text]
+
+
+def row_of(found: Mapping[str, Any]) -> RowResult:
+    """The result that `row_json` made this of."""
+    sizes = {name: tuple(value) if isinstance(value, list) else value for name, value in found["case"].items()}
+    row = Row(CASES[found["operator"]](**sizes), found["type"], curve=found["curve"], at=found["at"] or 0)
+    entries, ours = ({name: entry_of(each) for name, each in found[key].items()} for key in ("entries", "ours"))
+    return RowResult(row, found["threads"], found["bytes_read"], found["bytes_written"], entries, ours)
+
+
+def entry_of(found: Mapping[str, Any]) -> Entry:
+    """One runtime on one row."""
+    return Entry(**{**found, "timing": timing_of(found["timing"])})
+
+
+def overhead_of(found: Mapping[str, Any]) -> Overhead:
+    """The overhead, whose cost is computed again."""
+    with_us = Timing(**found["with_us"])
+    return Overhead(found["name"], found["what"], with_us, timing_of(found["without"]))
+
+
+def timing_of(found: Mapping[str, Any] | None) -> Timing | None:
+    """A timing, if there is one."""
+    return None if found is None else Timing(**found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 
@@ -73,6 +73,8 @@ class SlidingCase:
 
 
 Case = RoiCase | AdaptiveCase | SlidingCase
+CASES: dict[str, Callable[..., Case]] = {case.operator: case for case in (RoiCase, AdaptiveCase, SlidingCase)}
+"""The classes of cases by operator."""
 
 
 @dataclass(frozen=True)

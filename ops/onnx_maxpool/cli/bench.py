@@ -20,7 +20,7 @@ from onnx_maxpool.benchmark.overheads import measure_overheads
 from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, PEERS
 from onnx_maxpool.benchmark.report.markdown import write_page
 from onnx_maxpool.benchmark.report.terminal import report, row_line
-from onnx_maxpool.benchmark.results import Results, RowResult
+from onnx_maxpool.benchmark.results import Results, RowResult, read_results
 from onnx_maxpool.benchmark.rows import Row, chosen
 from onnx_maxpool.cli.bench_grid import ROWS_PER_GROUP, GridOptions, bench_grid, known_groups
 from onnx_maxpool.cli.outputs import prepare_files, prepare_folders
@@ -95,6 +95,14 @@ def bench(
     seconds: Annotated[
         float | None, typer.Option(min=0, help="Begin no other row of --grid after this many seconds.")
     ] = None,
+    from_: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Time nothing: report the results that --json wrote to this file; --plot and --markdown show them.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the results to pictures in this folder.")
     ] = None,
@@ -118,6 +126,19 @@ def bench(
         raise InputError('--plot needs matplotlib: pip install "onnx-maxpool[bench]"')
     if target is not None and target not in HELD_TO:
         raise InputError(f"--target {target}: expected one of {', '.join(HELD_TO)}")
+    if from_ is not None:
+        timing = {
+            "--quick": quick,
+            "--rows": rows,
+            "--peer": peers,
+            "--threads": threads,
+            "--samples": samples,
+            "--target": target,
+            "--json": as_json,
+            "--grid": grid,
+        }
+        report_again(from_, [name for name, value in timing.items() if value], plot, markdown)
+        return
     patterns = tuple(rows or ())
     if grid:
         counts = tuple(threads or (count for count in DEFAULT_THREADS if count <= cpus()))
@@ -152,6 +173,21 @@ def bench(
     with held_to(target):
         results = Results(machine(), settings)
         time_all(results, found, samples if overheads else 0, Console(stderr=True), as_json)
+    finish(results, console, as_json, plot, markdown)
+
+
+def report_again(path: Path, timing: Sequence[str], plot: Path | None, markdown: Path | None) -> None:
+    """Report what a file has. Raises InputError where options of `timing` were given too."""
+    if timing:
+        raise InputError(f"--from and {timing[0]}: expected one of them, because --from times nothing")
+    results = read_results(path)
+    prepare_files(markdown)
+    prepare_folders(plot)
+    finish(results, Console(highlight=False), None, plot, markdown)
+
+
+def finish(results: Results, console: Console, as_json: Path | None, plot: Path | None, markdown: Path | None) -> None:
+    """Print the report, and write the files that are wanted; ends with 1 if an output differs that should be equal."""
     console.width = max(console.width, TABLE_WIDTH)
     console.print(report(results))
     for path in write_files(results, as_json, plot, markdown):

@@ -84,7 +84,7 @@ def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, ma
     if plot is not None:
         from onnx_maxpool.benchmark.report.grid_plot import write_grid_plot  # matplotlib, which is an extra's
 
-        picture = write_grid_plot(results, plot / "grid.png")
+        picture = write_grid_plot(results, plot / "grid.svg")
     if markdown is not None:
         write_grid_page(results, markdown, options.command, picture)
     for path in filter(None, (as_json, picture, markdown)):

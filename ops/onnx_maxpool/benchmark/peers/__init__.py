@@ -1,4 +1,4 @@
-"""What a row is timed in: this package's library and its portable forms, the peers, and the machine's limit.
+"""What a row is timed in: this package's library and its portable forms, the peers, and memory traffic.
 
 A module here has `versions()`, the packages that it stands for, and `prepare(row, inputs, threads)`, which returns a
 `Call` or raises whatever the runtime raises where it does not take the row. It imports its runtime at the top, so a
@@ -41,7 +41,7 @@ class Peer(Protocol):
         """The row, ready to run on so many threads."""
 
 
-OURS, LIMIT = "onnx-maxpool", "limit"
+OURS, TRAFFIC = "onnx-maxpool", "memory traffic"
 MODULES = {
     OURS: "ours",
     "with control flow": "with_control_flow",
@@ -51,13 +51,13 @@ MODULES = {
     "torch": "torch",
     "Paddle": "paddle",
     "MNN": "mnn",
-    LIMIT: "limit",
+    TRAFFIC: "memory_traffic",
 }
 """Modules by the name under which tables and plots show them."""
 
 FORMS = ("with control flow", "without control flow")
 """Of `to_portable`, in ONNX Runtime without our library."""
-PEERS = tuple(name for name in MODULES if name not in (OURS, *FORMS, LIMIT))
+PEERS = tuple(name for name in MODULES if name not in (OURS, *FORMS, TRAFFIC))
 INEXACT = {"MNN": "cuts bins by repeated float32 addition"}
 """Peers whose ROI pooling is known to differ in some cells, and why. Any other difference fails the benchmark."""
 

@@ -90,7 +90,7 @@ def notes(results: Results) -> Iterator[str]:
     for (name, _), count in refusals(results).items():
         counts[name] = counts.get(name, 0) + count
     for name, count in counts.items():
-        yield f"{name} does not take {count_of(count, 'row')}."
+        yield f"{name} does not support {count_of(count, 'row')}."
     yield from results.failures
 
 

@@ -8,7 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from onnx_maxpool.benchmark.report.terminal import TEXT_COLUMNS, notes, overhead_lines, place, row_lines, table_title
+from onnx_maxpool.benchmark.report.terminal import (
+    TEXT_COLUMNS,
+    about,
+    note_lines,
+    overhead_lines,
+    place,
+    row_lines,
+    table_title,
+)
 from onnx_maxpool.benchmark.results import Results
 
 
@@ -22,17 +30,28 @@ def write_page(results: Results, path: Path, pictures: Sequence[Path] = ()) -> N
 def paragraphs(results: Results, pictures: Iterable[str]) -> Iterator[str]:
     """What stands between empty lines."""
     yield "# Benchmark"
-    yield f"Written by `onnx-maxpool bench --markdown` on {results.machine['date'][:10]}; do not edit."
+    yield f"Measured on {results.machine['date'][:10]}, and written by `onnx-maxpool bench --markdown`; do not edit."
     yield from place(results)
+    yield "\n".join(f"- {literal(line)}" for line in about(results))
     for picture in pictures:
-        yield f"![{Path(picture).stem}]({Path(picture).as_posix()})"
+        yield f"![{alternative(Path(picture).stem)}]({Path(picture).as_posix()})"
     for title, rows in groupby(results.rows, key=table_title):
         yield f"## {title}"
         yield table(row_lines(list(rows)), TEXT_COLUMNS)
     if results.overheads:
         yield "## Overheads"
         yield table(overhead_lines(results.overheads), 1)
-    yield from (literal(note.plain) for note in notes(results))
+    header, *lines = note_lines(results)
+    if lines:
+        yield "## Notes"
+        yield table([header, *lines], len(header))
+    yield from map(literal, results.failures)
+
+
+def alternative(picture: str) -> str:
+    """The text in place of a picture, which is named by an operator or `growth`."""
+    what = "Times as inputs grow" if picture == "growth" else f"Times of other runtimes over ours, {picture}"
+    return f"{what}; the tables below have these numbers"
 
 
 def table(lines: Iterable[list[str]], texts: int) -> str:

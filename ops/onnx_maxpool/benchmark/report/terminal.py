@@ -9,14 +9,19 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, INEXACT, LIMIT, OURS, PEERS
+from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, INEXACT, OURS, PEERS, TRAFFIC
 from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult
-from onnx_maxpool.benchmark.rows import count_of
+from onnx_maxpool.benchmark.rows import SlidingCase, count_of
 from onnx_maxpool.benchmark.statistics import Timing
 
 NOTHING = "-"
 TEXT_COLUMNS = 2
 """The first of a row's columns; the others are numbers."""
+NO_BOUND = (
+    "It is a yardstick and no bound. A row can be faster: ROIs may leave out most of a map, data may stay in the "
+    "caches, and our code may read ahead or store past the caches, where plain reading and writing does not."
+)
+WINDOWS = "k3 s1 p1: windows of 3 cells along every axis, stride 1, padding 1. indices: with the second output."
 VARIANTS = ("1 thread", "float")
 """Ways in which ours is timed again beside a row."""
 
@@ -45,7 +50,7 @@ def place(results: Results) -> Iterator[str]:
     yield f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['system']}, Python {machine['python']}"
     yield ", ".join(f"{name} {version}" for name, version in sorted(results.versions.items()))
     if machine["target"] in HELD_TO:
-        yield f"Held to {machine['target']}: {OURS}, OpenVINO and torch. The others cannot be told."
+        yield f"Limited to {machine['target']}: {OURS}, OpenVINO and torch. The others have no such setting."
 
 
 def table_title(result: RowResult) -> str:
@@ -69,7 +74,7 @@ def row_lines(rows: list[RowResult]) -> Iterator[list[str]]:
     """The cells of the header, then of each row: with a column for every peer that was timed."""
     names = [name for name in (*PEERS, *FORMS) if any(name in result.medians for result in rows)]
     variants = [variant for variant in VARIANTS if any(variant in result.ours for result in rows)]
-    ratios = ("fastest peer / ours", "ours / limit", *(f"{name} / ours" for name in variants))
+    ratios = ("fastest peer / ours", "ours / memory traffic", *(f"{name} / ours" for name in variants))
     yield ["case", "type", OURS, *names, *ratios]
     for result in rows:
         yield list(cells(result, names, variants))
@@ -84,7 +89,7 @@ def cells(result: RowResult, names: Iterable[str], variants: Iterable[str]) -> I
     for name in names:
         yield entry_cell(result.entries.get(name, Entry()))
     yield factor(result.ratio(result.fastest_peer, OURS))
-    yield factor(result.ratio(OURS, LIMIT))
+    yield factor(result.ratio(OURS, TRAFFIC))
     for variant in variants:
         yield factor(relative(result.ours.get(variant), ours))
 
@@ -145,31 +150,58 @@ def overhead_lines(overheads: Iterable[Overhead]) -> Iterator[list[str]]:
         yield [overhead.what, f"{overhead.cost * 1e3:.2f}", timing_cell(overhead.with_us), without]
 
 
-def notes(results: Results) -> Iterator[Text]:
-    """What the tables mean, who is absent and why, and what was refused."""
-    yield Text(
-        "Times are medians in milliseconds, ± half the distance between the quartiles. The limit is every input byte "
-        "read once and every output byte written once, by as many threads. 1 thread / ours, float / ours: our library "
-        "on one thread and in float, timed in the same turns as the row."
-    )
-    for name, reason in results.absent.items():
-        yield Text(f"{name} takes no part: {reason}", style="yellow")
-    for (name, reason), count in refusals(results).items():
-        yield Text(f"{name} does not take {count_of(count, 'row')}: {reason}")
-    yield from (Text(line) for line in dict.fromkeys(entry_notes(results)))
+def notes(results: Results) -> Iterator[RenderableType]:
+    """What the tables mean, then which runtimes are not in every row and why."""
+    yield from map(Text, about(results))
+    header, *lines = note_lines(results)
+    if lines:
+        table = Table(box=None, pad_edge=False, title="Notes", title_justify="left", title_style="bold")
+        for column in header:
+            table.add_column(column, overflow="fold")
+        for line in lines:
+            table.add_row(*map(Text, line))
+        yield ""
+        yield table
     for failure in results.failures:
         yield Text(failure, style="red")
 
 
-def entry_notes(results: Results) -> Iterator[str]:
-    """Of cells that differ as they are known to, and of runtimes that were too slow for every sample."""
-    for result in results.rows:
-        for name, entry in result.entries.items():
-            if entry.differing and name in INEXACT:
-                cells = f"{entry.differing:,} of {entry.cells:,} cells"
-                yield f"* {name} differs in {cells} of {result.row.name}: it {INEXACT[name]}"
-            if entry.timing is not None and entry.timing.samples < results.settings["samples"]:
-                yield f"{name} is slow: {count_of(entry.timing.samples, 'sample')} of {result.place}"
+def about(results: Results) -> Iterator[str]:
+    """What the columns mean, a paragraph each."""
+    yield "Times are medians in milliseconds, ± half the distance between the quartiles."
+    yield "* after a time: some cells of the output differ from ours. The notes say why."
+    ratios = [ratio for result in results.rows if (ratio := result.ratio(OURS, TRAFFIC)) is not None]
+    if ratios:
+        yield (
+            "Memory traffic: to read every input byte once and write every output byte once, on as many threads, with "
+            f"NumPy and libc. {NO_BOUND} It is so in {sum(ratio < 1 for ratio in ratios)} of {len(ratios)} rows."
+        )
+    yield "1 thread / ours, float / ours: our library on one thread and in float, timed in the same turns as the row."
+    if any(isinstance(result.row.case, SlidingCase) for result in results.rows):
+        yield WINDOWS
+
+
+def note_lines(results: Results) -> Iterator[list[str]]:
+    """The cells of the header, then of each note."""
+    yield ["runtime", "rows", "note"]
+    for name, reason in results.absent.items():
+        yield [name, "all", f"not timed: {reason}"]
+    for (name, reason), count in refusals(results).items():
+        yield [name, str(count), f"not timed: {reason}"]
+    for name, reason in INEXACT.items():
+        if parts := [part for result in results.rows if (part := differing_part(result.entries.get(name)))]:
+            yield [name, str(len(parts)), f"* {min(parts):.2%} to {max(parts):.2%} of the cells differ: it {reason}"]
+    for name in (*PEERS, *FORMS):
+        timings = [result.entries[name].timing for result in results.rows if name in result.entries]
+        samples = [timing.samples for timing in timings if timing and timing.samples < results.settings["samples"]]
+        if samples:
+            fewer = f"{min(samples)} to {max(samples)}" if len(set(samples)) > 1 else str(samples[0])
+            yield [name, str(len(samples)), f"slow: {fewer} samples, not {results.settings['samples']}"]
+
+
+def differing_part(entry: Entry | None) -> float:
+    """How many of the cells differ, in parts of all."""
+    return entry.differing / entry.cells if entry is not None and entry.cells else 0.0
 
 
 def refusals(results: Results) -> dict[tuple[str, str], int]:

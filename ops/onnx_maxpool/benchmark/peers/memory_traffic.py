@@ -1,8 +1,9 @@
-"""The machine's limit: every byte of the inputs read once, every byte of the outputs written once, and nothing else.
+"""Memory traffic: every byte of the inputs read once, every byte of the outputs written once, and nothing else.
 
 Each thread reads and writes a part of its own: NumPy folds the input with `or`, libc's memset fills the output. Both
 stream where the memory is larger than the cache, and let the other threads run. With tensors that stay in the cache it
-is the cache's limit; the calls themselves cost about a microsecond.
+is the cache's traffic; the calls themselves cost about a microsecond. It is a yardstick, not a bound: ROIs need not
+cover the map, which is read whole here, and a kernel may read further ahead or store past the caches.
 """
 
 from __future__ import annotations
