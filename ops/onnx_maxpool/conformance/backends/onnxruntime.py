@@ -43,7 +43,10 @@ class OnnxRuntime(Adapter):
     def session(cls, model: onnx.ModelProto) -> ort.InferenceSession:
         """A session. Raises UnsupportedError where ONNX Runtime says that it lacks the node."""
         try:
-            return ort.InferenceSession(model.SerializeToString(), cls.options(), cls.providers())
+            # Otherwise a second try, with the CPU provider, puts its own error in the place of the first one's.
+            return ort.InferenceSession(
+                model.SerializeToString(), cls.options(), cls.providers(), enable_fallback=False
+            )
         except (ort_errors.Fail, ort_errors.InvalidGraph, ort_errors.NotImplemented) as error:
             if any(words in str(error) for words in LACKING):
                 raise UnsupportedError(str(error)) from error

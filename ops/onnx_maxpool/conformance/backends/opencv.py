@@ -13,7 +13,7 @@ from onnx_maxpool.conformance.backends.adapter import Adapter, Run
 from onnx_maxpool.conformance.run.execution import UnsupportedError
 from onnx_maxpool.types import Array
 
-LACKING = ("Can't create layer", "currently supports", "inputs supported")
+LACKING = ("Can't create layer", "currently supports", "inputs supported", ": unsupported")
 """How it says that it has no such operator, or not for such an input: MaxPool with indices is for float and rank 4."""
 
 
