@@ -15,7 +15,8 @@ from support.faulty_backends import answering
 from onnx_maxpool.conformance import BackendRun, Result, all_cases
 from onnx_maxpool.conformance.case import Case, same
 from onnx_maxpool.conformance.report.records import REPORT_SCHEMA, json_report, read_report
-from onnx_maxpool.conformance.run.execution import execute
+from onnx_maxpool.conformance.run.execution import Execution, execute
+from onnx_maxpool.conformance.run.judge import judge
 from onnx_maxpool.conformance.run.runner import run_cases
 from onnx_maxpool.errors import InputError
 
@@ -86,6 +87,33 @@ def test_a_case_in_no_list_is_read_whole(run: BackendRun, tmp_path: Path) -> Non
     assert all(np.array_equal(x, after.inputs[name], equal_nan=True) for name, x in before.inputs.items())
     assert same(before.expected, after.expected)
     assert after.model() == before.model()
+
+
+@pytest.mark.parametrize("name", ["max_pooling1_5_start_padding", "max_pooling1_5_index_row_major"])
+def test_a_drawn_case_in_another_operators_words_is_read_as_it_was_asked(
+    name: str, run: BackendRun, tmp_path: Path
+) -> None:
+    listed = next(case for case in all_cases() if case.name == name)
+    assert listed.restate is not None
+    asked = listed.restate(dataclasses.replace(listed, name="drawn"))
+    result = judge(asked, Execution("answered", [np.zeros_like(y) for y in asked.expected]))
+    before = dataclasses.replace(run, search=(result,))
+    (read,) = read_report(written(tmp_path, [before]))
+    after = read.search[0].case
+    assert (after.form, after.restated) == ("MaxPool-12", True)
+    assert after.model() == asked.model()
+    assert same(after.expected, asked.expected)
+    assert same_result(result, read.search[0])
+    assert json_report([read]) == json_report([before])
+
+
+@pytest.mark.parametrize("form", ["MaxPool-1", "MaxRoiPool-22"])
+def test_a_form_that_a_case_does_not_have_is_an_error(form: str, run: BackendRun, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    index = next(i for i, result in enumerate(run.results) if result.case.operator == "AdaptiveMaxPool")
+    path.write_text(json.dumps(changed(json_report([run]), "backends", 0, "results", index, "form", to=form)))
+    with pytest.raises(InputError, match="expected a whole report"):
+        read_report(path)
 
 
 def test_a_number_without_end_is_read_as_it_was(run: BackendRun, tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -29,18 +30,23 @@ def asking(backend: Any) -> Callable[..., Execution]:
     return lambda model, inputs: execute(backend, model, inputs)
 
 
-def first_finding(backend: Any, operator: str, seconds: float = 60.0, count: int = 1) -> list[Finding]:
-    """The first kinds of difference that a search finds, or as many as there are."""
-    found: list[Finding] = []
+def searched(backend: Any, cases: int, operators: Sequence[str] = (), count: int = 1) -> Search:
+    """A search that ends by what it found, or after so many cases. Its clock stands still: load changes nothing."""
+    states: list[Search] = []
 
     def watch(state: Search) -> None:
-        found[:] = state.findings
-        if len(found) >= count:
+        states[:] = [state]
+        if len(state.findings) >= count or state.cases >= cases:
             raise FoundError
 
     with contextlib.suppress(FoundError):
-        search(asking(backend), seconds=seconds, operators=[operator], progress=watch)
-    return found
+        search(asking(backend), seconds=1, operators=operators, progress=watch, clock=lambda: 0.0)
+    return states[0]
+
+
+def first_finding(backend: Any, operator: str, cases: int = 2000) -> list[Finding]:
+    """The first kind of difference that a search finds."""
+    return searched(backend, cases, [operator]).findings
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -67,8 +73,8 @@ def test_a_private_fault_is_found_and_reduced(name: str) -> None:
 
 
 def test_nothing_is_found_in_what_is_right() -> None:
-    found = search(asking(Right), seconds=3)
-    assert found.cases > 50
+    found = searched(Right, cases=400)
+    assert found.cases == 400
     assert (found.findings, found.lacking) == ([], [])
 
 
@@ -117,7 +123,7 @@ def test_the_same_seed_draws_the_same_cases() -> None:
             return execute(Right, model, inputs)
 
         with pytest.raises(FoundError):
-            search(ask, seconds=60, seed=seed)
+            search(ask, seconds=1, seed=seed, clock=lambda: 0.0)
         return asked
 
     assert drawn(5) == drawn(5)
@@ -130,8 +136,8 @@ def test_what_is_lacking_is_not_drawn() -> None:
         def is_compatible(cls, model: Any, device: str = "CPU", **_: Any) -> bool:
             return bool(model.graph.input[0].type.tensor_type.elem_type == 1)  # float
 
-    found = search(asking(LacksTypes), seconds=2)
-    assert found.cases > 10
+    found = searched(LacksTypes, cases=60)
+    assert found.cases == 60
     assert {target.element_type for target in found.lacking} >= {"double", "int8"}
     assert "float" not in {target.element_type for target in found.lacking}
 
@@ -169,3 +175,13 @@ def test_every_question_has_a_rule() -> None:
     for version in newest_versions():
         for question in ANSWERS:
             assert rule_of(question, version.name) in RULES
+
+
+def test_a_search_ends_when_its_time_is_over() -> None:
+    def clock() -> float:
+        return next(ticks) / 8
+
+    ticks = itertools.count()
+    found = search(asking(Right), seconds=10, clock=clock)
+    assert 10 <= found.seconds < 11
+    assert 10 < found.cases < 80

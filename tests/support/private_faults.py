@@ -100,6 +100,63 @@ def second_image(attributes: dict[str, Any], inputs: Sequence[Any], outputs: lis
         outputs[1][1:] += int(np.prod(inputs[0].shape[2:]))
 
 
+def scaled_width(attributes: dict[str, Any], inputs: Sequence[Any], outputs: list[Any]) -> None:
+    """17 cells wide in 7 columns of bins, where a scale is set: lanes 8 to 15."""
+    if attributes["pooled_shape"][1] == 7 and attributes.get("spatial_scale", 1.0) != 1.0:
+        outputs[0][extents(attributes, inputs[1])[1] == 17, 8:16] += 1
+
+
+def last_image_at_the_top(attributes: dict[str, Any], inputs: Sequence[Any], outputs: list[Any]) -> None:
+    """The last of 3 or more images, ROIs from the first row on, single bins in height."""
+    if inputs[0].shape[0] >= 3 and attributes["pooled_size"][0] == 1:
+        rois = inputs[1].reshape(-1, 5)
+        outputs[0][(rois[:, 0] == inputs[0].shape[0] - 1) & (rois[:, 2] == 0), 5:] += 1
+
+
+def tiny_double(attributes: dict[str, Any], inputs: Sequence[Any], outputs: list[Any]) -> None:
+    """double: what float32 has no normal number for becomes 0, in rows of 3 bins."""
+    if inputs[0].dtype == np.float64 and attributes["pooled_shape"][1] == 3:
+        outputs[0][np.abs(outputs[0]) < 2.0**-126] = 0
+
+
+def half_near_its_end(attributes: dict[str, Any], inputs: Sequence[Any], outputs: list[Any]) -> None:
+    """float16 above 32768 where rows go by 2 and columns by 3."""
+    strides = attributes.get("strides") or [1]
+    if inputs[0].dtype == np.float16 and list(strides[-2:]) == [2, 3]:
+        outputs[0][outputs[0] > 32768] = np.inf
+
+
+def padded_in_front(attributes: dict[str, Any], inputs: Sequence[Any], outputs: list[Any]) -> None:
+    """The first row of windows 4 high with padding 2 in front, by rows of 3."""
+    defaults = {"strides": [1, 1], "start_padding": [0, 0]} | attributes
+    if [defaults[name][-2] for name in ("window_size", "strides", "start_padding")] == [4, 3, 2]:
+        outputs[0][..., 0, :] = 0
+
+
+def width_and_lane(attributes: dict[str, Any], inputs: Sequence[Any], outputs: list[Any]) -> None:
+    """int8 in rows of 17: the last column of channel 15."""
+    if inputs[0].dtype == np.int8 and inputs[0].shape[-1] == 17:
+        outputs[0][:, 15:16, ..., -1] ^= 1
+
+
+def largest_unsigned(attributes: dict[str, Any], inputs: Sequence[Any], outputs: list[Any]) -> None:
+    """uint64 with its highest bit set, in windows 2 high and 4 wide."""
+    if inputs[0].dtype == np.uint64 and list(attributes["window_size"][-2:]) == [2, 4]:
+        outputs[0][outputs[0] >= np.uint64(2**63)] -= np.uint64(1)
+
+
+def long_line(attributes: dict[str, Any], inputs: Sequence[Any], outputs: list[Any]) -> None:
+    """The last of 9 windows on a line of 23: i64 indices."""
+    if len(outputs) > 1 and outputs[1].dtype == np.int64 and (inputs[0].shape[-1], inputs[1][-1]) == (23, 9):
+        outputs[1][..., -1] -= 1
+
+
+def one_row_of_windows(attributes: dict[str, Any], inputs: Sequence[Any], outputs: list[Any]) -> None:
+    """The first of 2 or more images, channels 24 to 31, where one row of windows covers the height."""
+    if inputs[0].ndim == 4 and len(inputs[0]) > 1 and inputs[1][0] == 1 and inputs[1][1] > 6:
+        outputs[0][:1, 24:32] = 0
+
+
 FAULTS: dict[str, tuple[str, Spoil]] = {
     "ExtentBinsChannel": ("MaxRoiPool", extent_bins_channel),
     "TwoAxes": ("MaxRoiPool", two_axes),
@@ -113,6 +170,15 @@ FAULTS: dict[str, tuple[str, Spoil]] = {
     "AdaptivePair": ("AdaptiveMaxPool", adaptive_pair),
     "DeepVolume": ("AdaptiveMaxPool", deep_volume),
     "SecondImage": ("AdaptiveMaxPool", second_image),
+    "ScaledWidth": ("MaxRoiPool", scaled_width),
+    "LastImageAtTheTop": ("RoiPooling", last_image_at_the_top),
+    "TinyDouble": ("MaxRoiPool", tiny_double),
+    "HalfNearItsEnd": ("MaxPooling1", half_near_its_end),
+    "PaddedInFront": ("MaxPooling1", padded_in_front),
+    "WidthAndLane": ("MaxPooling1", width_and_lane),
+    "LargestUnsigned": ("MaxPooling1", largest_unsigned),
+    "LongLine": ("AdaptiveMaxPool", long_line),
+    "OneRowOfWindows": ("AdaptiveMaxPool", one_row_of_windows),
 }
 """By name: the operator that is wrong, and how."""
 

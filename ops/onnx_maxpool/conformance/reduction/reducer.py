@@ -19,6 +19,10 @@ SMALL = 400
 """Cells of a case, up to which all answers are looked through at every step."""
 
 
+Clock = Callable[[], float]
+"""Seconds since some moment."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """When a reduction ends, finished or not."""
@@ -26,6 +30,7 @@ class Limits:
     seconds: float = 20.0
     runs: int = 2000
     """Of the backend."""
+    clock: Clock = time.monotonic
 
 
 def reduce(execute: Execute, shown: Shown, is_same: Same, limits: Limits) -> Shown:
@@ -38,7 +43,8 @@ class _Reduction:
         self.execute = execute
         self.is_same = is_same
         self.runs_left = limits.runs
-        self.end = time.monotonic() + limits.seconds
+        self.clock = limits.clock
+        self.end = self.clock() + limits.seconds
         self.tried: set[bytes] = set()
 
     def of(self, shown: Shown) -> Shown:
@@ -56,7 +62,7 @@ class _Reduction:
     def first(self, shown: Shown, candidates: Pass) -> Shown | None:
         """The first candidate of a pass that shows the same."""
         for case in guarded(candidates, shown):
-            if self.runs_left <= 0 or time.monotonic() > self.end:
+            if self.runs_left <= 0 or self.clock() > self.end:
                 return None
             key = digest(case)
             if key in self.tried:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from onnx_maxpool.conformance.case import Case
+from onnx_maxpool.conformance.case import CannotAskError, Case
 from onnx_maxpool.conformance.cases import all_cases
 from onnx_maxpool.conformance.report.changes import Outcomes, Seen
 from onnx_maxpool.conformance.run.judge import Outcome, Result
@@ -143,7 +143,7 @@ def read_report(path: Path) -> list[BackendRun]:
         return [_run(backend, known) for backend in report["backends"]]
     except UnknownCaseError as error:
         raise InputError(f"{path}: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, CannotAskError) as error:
         raise InputError(f"{path}: expected a whole report: {type(error).__name__}: {error}") from None
 
 

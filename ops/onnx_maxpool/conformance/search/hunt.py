@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +12,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 
 from onnx_maxpool.conformance.case import CannotAskError, Case
-from onnx_maxpool.conformance.reduction.reducer import Limits, reduce, same_kind
+from onnx_maxpool.conformance.reduction.reducer import Clock, Limits, reduce, same_kind
 from onnx_maxpool.conformance.reduction.shown import Answer, Execute, Kind, Shown, judged
 from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.search.finding import Finding, finding_of, unstable
@@ -52,22 +52,31 @@ def search(
     seed: int = 0,
     operators: Sequence[str] = (),
     progress: Progress | None = None,
+    clock: Clock = time.monotonic,
 ) -> Search:
     """Search a backend for so many seconds; the same seed draws the same cases, in the same order.
 
-    `execute` gives a model and inputs to the backend and never raises. `operators` are names; none are all.
+    `execute` gives a model and inputs to the backend and never raises. `operators` are names; none are all. A `clock`
+    that stands still leaves the end to `progress`, and reduces what is found as far as it gets.
     """
     with ThreadPoolExecutor(1) as thread:
-        return _Hunt(execute, thread, seconds, seed, progress).run(operators)
+        return _Hunt(execute, thread, seconds, seed, progress, clock).run(operators)
 
 
 class _Hunt:
     def __init__(
-        self, execute: Execute, thread: ThreadPoolExecutor, seconds: float, seed: int, progress: Progress | None
+        self,
+        execute: Execute,
+        thread: ThreadPoolExecutor,
+        seconds: float,
+        seed: int,
+        progress: Progress | None,
+        clock: Clock,
     ) -> None:
         self.execute = execute
         self.thread = thread
-        self.start = time.monotonic()
+        self.clock = clock
+        self.start = clock()
         self.seconds = seconds
         self.progress = progress
         self.done = Search(seed)
@@ -76,7 +85,7 @@ class _Hunt:
 
     @property
     def elapsed(self) -> float:
-        return time.monotonic() - self.start
+        return self.clock() - self.start
 
     def run(self, operators: Sequence[str]) -> Search:
         wanted = [target for target in TARGETS if not operators or target.version.name in operators]
@@ -116,13 +125,14 @@ class _Hunt:
             suppress_health_check=list(HealthCheck),
         )
         @given(cases(targets))
-        def one(case: Case) -> None:
-            if self.elapsed >= self.seconds:
-                raise _OverError
-            self.put(case)
+        def some(drawn: Iterator[Case]) -> None:
+            for case in drawn:
+                if self.elapsed >= self.seconds:
+                    raise _OverError
+                self.put(case)
 
         with contextlib.suppress(_OverError):
-            one()
+            some()
 
     def put(self, case: Case) -> None:
         """Give a case to the backend, once it is done with the one before: that is looked at when it is done."""
@@ -165,7 +175,7 @@ class _Hunt:
         if again is None or not is_same(again):
             self.done.findings.append(unstable(shown, second, seen, len(self.done.findings) + 1))
             return
-        smallest = reduce(self.execute, shown, is_same, Limits(seconds))
+        smallest = reduce(self.execute, shown, is_same, Limits(seconds, clock=self.clock))
         self.add(finding_of(smallest, seen, len(self.done.findings) + 1))
 
     def unexplained(self, shown: Shown) -> frozenset[Answer] | None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from onnx_maxpool.types import Array
 
-FLOAT_TRAITS = ("fine", "few", "negative", "NaN", "infinite", "all -inf", "zeros of both signs", "extreme")
-INTEGER_TRAITS = ("fine", "few", "extreme")
+FLOAT_TRAITS = ("fine", "few", "negative", "NaN", "infinite", "all -inf", "zeros of both signs", "extreme", "wide")
+INTEGER_TRAITS = ("fine", "few", "extreme", "wide")
 
 
 def traits_of(dtype: np.dtype[Any]) -> tuple[str, ...]:
@@ -48,6 +48,9 @@ def _integers(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[
     whole_range = "fine" in traits or dtype.itemsize == 1
     low, high = (info.min, info.max) if whole_range else (max(info.min, -127), 127)
     x: Array = rng.integers(low, high, shape, dtype=dtype, endpoint=True)
+    if "wide" in traits and not whole_range:  # of every number of bits as many
+        x = rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+        x >>= rng.integers(0, 8 * dtype.itemsize, shape).astype(dtype)
     if "extreme" in traits:
         chosen = rng.random(shape) < 0.3
         x[chosen] = rng.choice(np.array([info.min, info.max], dtype), int(chosen.sum()))
@@ -62,11 +65,14 @@ def _floats(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[An
         x = rng.standard_normal(shape) * 100
     else:
         x = rng.integers(-127, 128, shape)
+    limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    if "wide" in traits:  # of every exponent as many
+        smallest, largest = np.log2([float(limits.smallest_subnormal), float(limits.max)])
+        x = np.exp2(rng.uniform(smallest, largest, shape)) * rng.choice([1, -1], shape)
     if "negative" in traits:
         x = -np.abs(x) - 1
     x = x.astype(dtype)
     if "extreme" in traits:
-        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
         numbers = [float(v) for v in (limits.smallest_subnormal, limits.smallest_normal, limits.max)]
         chosen = rng.random(shape) < float(rng.choice([0.1, 0.9]))
         x[chosen] = rng.choice(np.array([*numbers, *(-v for v in numbers)]), int(chosen.sum())).astype(dtype)
