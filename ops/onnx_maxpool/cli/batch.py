@@ -25,38 +25,45 @@ NEEDED = {"batch": "pyarrow", "ray": "ray"}
 
 def batch(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Read this .onnx file; its external data lies in the same folder.")
+        Path,
+        typer.Argument(metavar="MODEL", help="Read this .onnx file; its external data must be in the same folder."),
     ],
     rows: Annotated[
         Path,
-        typer.Argument(metavar="INPUT", help="Read this Parquet file, or this folder of .parquet or of .npz files."),
+        typer.Argument(metavar="INPUT", help="Read this Parquet file, or this folder of .parquet or .npz files."),
     ],
     out: Annotated[
         Path,
-        typer.Argument(metavar="OUTPUT", help="Write the outputs to this folder, in parts that are Parquet files."),
+        typer.Argument(
+            metavar="OUTPUT", help="Write the outputs to this folder, as Parquet files, which are called parts."
+        ),
     ],
     engine: Annotated[
         Literal["local", "ray"], typer.Option(help="Compute in processes of this machine, or with Ray Data.")
     ] = "local",
     address: Annotated[
         str | None,
-        typer.Option(help="Use the Ray cluster at this address, or auto. Without it, Ray runs on this machine."),
+        typer.Option(help="Use the Ray cluster at this address; auto finds it. By default Ray runs on this machine."),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_THREADS, help="Use this many processes. By default they use all processors."),
+        typer.Option(min=1, max=MOST_THREADS, help="Use this many processes. The default uses all processors."),
     ] = None,
     threads: Annotated[int, typer.Option(min=1, max=MOST_THREADS, help="Use this many threads in each process.")] = 1,
     batch_size: Annotated[int, typer.Option(min=1, help="Run this many rows together.")] = 8,
     part_rows: Annotated[
-        int, typer.Option(min=1, help="Write at most this many rows to a part. A row group of Parquet is not divided.")
+        int,
+        typer.Option(min=1, help="Write at most this many rows to a part. But a Parquet row group is never divided."),
     ] = 512,
-    rois: Annotated[str | None, typer.Option(help="Take this input for the ROIs, if several could be.")] = None,
+    rois: Annotated[
+        str | None, typer.Option(help="Use this input as the ROIs, if more than one input could be.")
+    ] = None,
     bin_edges: Annotated[
-        BinEdges | None, typer.Option(help="Compute the edges of ROI bins this way, as the command run does.")
+        BinEdges | None, typer.Option(help="Compute the edges of ROI bins this way; see onnx-maxpool run --help.")
     ] = None,
     on_error: Annotated[
-        Literal["fail", "skip"], typer.Option(help="End at a row that fails, or note it in _failed.jsonl and go on.")
+        Literal["fail", "skip"],
+        typer.Option(help="If a row fails, end the run, or write the row to _failed.jsonl and continue."),
     ] = "fail",
     resume: Annotated[
         bool, typer.Option("--resume", help="Compute only the parts that are missing in OUTPUT.")
@@ -65,8 +72,8 @@ def batch(
 ) -> None:
     """Run a model over the rows of files, each with its own image and boxes, in several processes.
 
-    Name the columns like the model's inputs. The output has the model's outputs, the other columns of the input, and
-    input_file and input_row, which say which row of the input it was.
+    The columns must have the names of the model's inputs. The output has the model's outputs, the other columns of
+    the input, and the columns input_file and input_row, which say where each row comes from.
     """
     for extra in ("batch", "ray") if engine == "ray" else ("batch",):
         if not find_spec(NEEDED[extra]):

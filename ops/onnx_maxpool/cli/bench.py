@@ -52,7 +52,9 @@ def bench(
     threads: Annotated[
         list[int] | None,
         typer.Option(
-            min=1, max=MOST_THREADS, help="Let every runtime use this many threads. The default is 2, and then 1."
+            min=1,
+            max=MOST_THREADS,
+            help="Let every runtime use this many threads. The default is to measure with 2, then with 1.",
         ),
     ] = None,
     samples: Annotated[
@@ -70,13 +72,13 @@ def bench(
         typer.Option(
             "--json",
             metavar="FILE",
-            help="Write the results as JSON to this file, or one row a line if it is FILE.jsonl.",
+            help="Write the results as JSON to this file. FILE.jsonl gets one row in each line.",
         ),
     ] = None,
     grid: Annotated[
         bool,
         typer.Option(
-            "--grid", help="Time rows drawn at random from the ranges that users have, in place of the table's."
+            "--grid", help="Time random rows instead of the table's, from the ranges of sizes that real models use."
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Draw the rows of --grid with this seed.")] = 0,
@@ -93,7 +95,7 @@ def bench(
         ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(min=0, help="Begin no other row of --grid after this many seconds.")
+        float | None, typer.Option(min=0, help="After this many seconds, begin no new row of --grid.")
     ] = None,
     from_: Annotated[
         Path | None,
@@ -104,10 +106,10 @@ def bench(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw the results to pictures in this folder.")
+        Path | None, typer.Option(metavar="DIR", help="Draw pictures of the results in this folder.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Do not time the rows of --grid again that the file of --json has.")
+        bool, typer.Option("--resume", help="Do not time rows of --grid again if the file of --json has them.")
     ] = False,
     markdown: Annotated[
         Path | None,

@@ -59,7 +59,7 @@ from onnx_maxpool.types import BinEdges
 app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]}, pretty_exceptions_enable=False)
 
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Read this .onnx file; its external data lies in the same folder.")
+    Path, typer.Argument(metavar="MODEL", help="Read this .onnx file; its external data must be in the same folder.")
 ]
 Inputs = Annotated[
     list[str] | None,
@@ -86,7 +86,7 @@ Edges = Annotated[
 Threads = Annotated[
     int,
     typer.Option(
-        min=0, max=MOST_THREADS, help="Let ONNX Runtime use this many threads in an operator; with 0 it chooses."
+        min=0, max=MOST_THREADS, help="Let ONNX Runtime use this many threads in an operator; 0 lets it choose."
     ),
 ]
 
@@ -118,7 +118,7 @@ def run(
     seed: Seed = 0,
     bin_edges: Edges = None,
     threads: Threads = 0,
-    repeat: Annotated[int, typer.Option(min=1, help="Time this many runs after the first.")] = 5,
+    repeat: Annotated[int, typer.Option(min=1, help="Time this many runs, after a first run that is not timed.")] = 5,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -135,7 +135,7 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Run a model on inputs from files or on random inputs, and say what it gives and how long it takes."""
+    """Run a model on inputs from files or on random inputs. Show its outputs and how long it takes."""
     parsed = read_model(model)
     session = load(model, _options(threads), bin_edges=bin_edges)
     arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
@@ -182,7 +182,7 @@ def inspect(
 def compare(
     model: Model,
     other: Annotated[
-        Path | None, typer.Argument(metavar="OTHER", help="Compare with this model, in place of the reference.")
+        Path | None, typer.Argument(metavar="OTHER", help="Compare with this model instead of the reference evaluator.")
     ] = None,
     inputs: Inputs = None,
     dims: Dims = None,
@@ -193,7 +193,7 @@ def compare(
         float | None,
         typer.Option(
             min=0,
-            help="Allow an output to differ by this part of its largest value. "
+            help="Allow an output to differ by this fraction of its largest value. "
             "The default is 1e-4 for float and double, 1e-2 for float16, 5e-2 for bfloat16, and 0 for other types.",
         ),
     ] = None,
@@ -241,7 +241,7 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Write the converted model to this .onnx file.")],
     to: Annotated[
         Literal["portable"],
-        typer.Option(help="Convert to this form. There is one: portable has only standard operators."),
+        typer.Option(help="Convert to this form. There is only one: portable, which contains only standard operators."),
     ] = "portable",
     only: Annotated[
         list[str] | None,
@@ -252,17 +252,15 @@ def convert(
         bool,
         typer.Option(
             "--control-flow/--no-control-flow",
-            help="Write Loop and If, or do without. Without them, all shapes must be known.",
+            help="Allow Loop and If in the converted model, or avoid them. Without them, all shapes must be known.",
         ),
     ] = True,
     dims: Annotated[
         list[str] | None,
-        typer.Option(
-            "--dim", metavar="NAME=SIZE", help="Give this size to a symbolic dimension of the inputs, for good."
-        ),
+        typer.Option("--dim", metavar="NAME=SIZE", help="Fix a symbolic dimension of the inputs to this size."),
     ] = None,
     max_pool_indices: Annotated[
-        bool, typer.Option("--max-pool-indices", help="Also replace ai.onnx's MaxPool where its indices are used.")
+        bool, typer.Option("--max-pool-indices", help="Also replace ai.onnx's MaxPool if the model uses its indices.")
     ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Run both models in ONNX Runtime and compare all outputs, cell by cell.")
@@ -307,7 +305,7 @@ def convert(
 
 @app.command()
 def demo(out: Annotated[Path, typer.Option(help="Write the picture to this PNG file.")] = Path("demo.png")) -> None:
-    """Find all regions of a photograph that look like a given one, and draw them."""
+    """Find all regions of a photograph that look like a given region, and draw them."""
     from onnx_maxpool.demo.search import demo as draw_demo
 
     prepare_files(out)

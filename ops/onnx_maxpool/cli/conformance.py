@@ -74,94 +74,101 @@ def conformance(
     backend: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Ask this backend: one of {', '.join(BACKENDS)}, or module:Class, an onnx.backend.base.Backend."
+            help=f"Test this backend: {', '.join(BACKENDS)}, or module:Class, your own onnx.backend.base.Backend."
         ),
     ] = None,
     operator: Annotated[list[str] | None, typer.Option(help="Run only the cases of this operator.")] = None,
-    case: Annotated[str, typer.Option(help="Run only cases whose name this regular expression finds.")] = "",
-    time_limit: Annotated[float, typer.Option(help="Allow a case this many seconds.")] = 60.0,
+    case: Annotated[
+        str, typer.Option(help="Run only cases with a name that contains a match of this regular expression.")
+    ] = "",
+    time_limit: Annotated[
+        float, typer.Option(help="End a case after this many seconds; its outcome is then timeout.")
+    ] = 60.0,
     python: Annotated[
         str | None,  # no Path, which would make ./python one that is looked for elsewhere
         typer.Option(
             metavar="PATH",
-            help="Run the backends with this Python, of an environment that has onnx and NumPy. "
-            "This package need not be installed there.",
+            help="Run the backends with the Python of another environment, which must have onnx and NumPy. "
+            "It does not need this package.",
         ),
     ] = None,
     repeat: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Run each case this often. The default is once, and 3 times where an error is among the known "
-            "answers. Where the answers differ, the outcome is unstable.",
+            help="Run each case this many times. The default is 3 if the case allows an error, else 1. "
+            "If the answers differ, the outcome is unstable.",
         ),
     ] = None,
     search: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="Search afterwards for this many seconds: draw cases that are in no list, and show the smallest of "
-            "each kind of difference.",
+            help="Then run random cases for this many seconds, and show the smallest case of each kind of difference.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draw the cases of --search from this seed, always the same.")] = 0,
+    seed: Annotated[int, typer.Option(help="Draw the cases of --search with this seed.")] = 0,
     bugs: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write a bug report for each divergence: the smallest case, why the answer is what it is, and a "
-            "program that shows it without this package.",
+            help="Write a bug report for each difference: the smallest case, the reason for the expected answer, and a "
+            "program that shows the difference without this package.",
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report to read in a browser.")] = None,
     json_file: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="Write every result as JSON, which --merge and --against read; - is stdout."
+            "--json", metavar="FILE", help="Write all results as JSON, for --merge and --against; - means stdout."
         ),
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit's XML, which CI servers show.")
+        Path | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, which CI servers can show.")
     ] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report in Markdown.")] = None,
     save_expected: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write each case's outcome to a text file, for --expect, and end with exit code 0. In a file that "
-            "exists, lines stay for what did not run.",
+            help="Write each case's outcome to a text file, for --expect, and end with exit code 0. If the file "
+            "exists, keep the lines of cases that did not run.",
         ),
     ] = None,
     expect: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Compare the outcomes with a file that --save-expected wrote; exit code 0 only where they are equal.",
+            help="Compare the outcomes with a file that --save-expected wrote. Exit code 0 means that all are equal.",
         ),
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help="Show in the reports what is different from an earlier run."),
+        typer.Option(
+            metavar="FILE.json", help="Show in the reports what is different from this earlier --json report."
+        ),
     ] = None,
     merge: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE.json",
-            help="Add the runs of a report that --json wrote, of another machine for example. May be given repeatedly. "
-            "Without --backend nothing runs.",
+            help="Add the results of a report that --json wrote, for example on another machine. Repeat the option for "
+            "several. Without --backend, no case runs.",
         ),
     ] = None,
     list_cases: Annotated[
-        bool, typer.Option("--list", help="List the cases and stop; with --json as JSON, in the manifest's format.")
+        bool,
+        typer.Option("--list", help="List the cases and stop. With --json, list them in the format of manifest.json."),
     ] = False,
     export: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the cases to a folder in ONNX's layout and stop.")
     ] = None,
 ) -> None:
-    """Ask backends what they do.
+    """Test backends with the conformance cases of this package's operators.
 
-    Exit code 0: every required case passes on every backend, or with --expect the outcomes are the expected ones.
-    1: they are not. 2: the command line is wrong, a file cannot be read or written, or a backend cannot be imported.
+    The exit code is 0 if every required case passes on every backend, or, with --expect, if every outcome is the
+    expected one. Otherwise it is 1. It is 2 if the command line is wrong, a file cannot be read or written, or a
+    backend cannot be imported.
     """
     if not SHORTEST <= time_limit <= LONGEST:  # which a NaN is not either
         raise InputError(f"--time-limit {time_limit:g}: expected {SHORTEST:g} to {LONGEST:g} seconds")
