@@ -3,7 +3,7 @@
     onnx-maxpool conformance --backend backend_under_test:Backend
 
 It has the methods of `onnx.backend.base.Backend` that the suite calls; this one runs OpenVINO.
-Needs `pip install "onnx-maxpool[conformance]" openvino`.
+Needs this package with the extra `conformance`, and openvino.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
-"""Run a model over rows with ragged ROIs on a Ray cluster: `python cluster.py MODEL ROWS`.
+"""Run a model on rows, each with its own number of ROIs, on a Ray cluster: `python cluster.py MODEL ROWS [ADDRESS]`.
 
-Makes the two files: `onnx-maxpool sample fast_rcnn.onnx` and `onnx-maxpool sample rows.parquet`. Without a cluster's
-address Ray makes one of this machine. Needs `pip install "onnx-maxpool[ray]"`.
+`onnx-maxpool sample fast_rcnn.onnx rows.parquet` makes the two files. ADDRESS is that of a
+cluster. Without it, Ray starts one on this machine. Needs this package with the extra `ray`.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Run a model with MaxRoiPool in ONNX Runtime: `python load_model.py MODEL INPUTS`.
 
-Makes the two files: `onnx-maxpool sample fast_rcnn.onnx` and `onnx-maxpool sample inputs.npz`.
-Needs `pip install onnx-maxpool`.
+`onnx-maxpool sample fast_rcnn.onnx inputs.npz` makes the two files.
+Needs this package, with the extra `cli` for that command.
 """
 
 import sys

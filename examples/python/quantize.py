@@ -4,7 +4,7 @@
 ONNX Runtime rejects MaxRoiPool. Here the calibrator gets a session of ours; everything else is ONNX Runtime's.
 docs/guides/quantisation.md explains it.
 `onnx-maxpool sample fast_rcnn.onnx` and `onnx-maxpool sample inputs.npz` make the two files.
-Needs `pip install onnx-maxpool`.
+Needs this package, with the extra `cli` for these commands.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Export adaptive max pooling from PyTorch, which torch.onnx.export rejects: `python torch_export.py OUT`.
 
-Needs `pip install "onnx-maxpool[torch]"`.
+Needs this package with the extra `torch`.
 """
 
 import sys
