@@ -15,10 +15,6 @@ Same = Callable[[Shown], bool]
 """Whether a candidate shows the same difference."""
 
 
-SMALL = 400
-"""Cells of a case, up to which all answers are looked through at every step."""
-
-
 Clock = Callable[[], float]
 """Seconds since some moment."""
 
@@ -102,8 +98,6 @@ def same_kind(what: str, answers: frozenset[Answer], sort: str) -> Same:
             return False
         if not found.cells:
             return True
-        if not answers and found.case.cells > SMALL:
-            return found.sort == sort
         explanations = found.explanations(found.cells)
         if answers:  # no further ones: the smallest case must not be one in which more answers look alike
             return bool(explanations) and explanations <= answers

@@ -54,10 +54,13 @@ ROI_TRAITS = ("halves", "fractions", "malformed", "far", "fractional batch", "wr
 REFUSED_TRAITS = ("wrong batch", "NaN coordinate")
 
 MOST_CELLS = 400_000
-"""Of the map, and of an output: more takes longer than it tells."""
+"""Of the map, and of an output, where there are ROIs: more takes longer than it tells."""
+
+MOST_CELLS_OF_ONE = 40_000
+"""The same where there are none, so that a case is about one size and one window along each axis."""
 
 
-TOGETHER = 4
+TOGETHER = 8
 """How many cases one example of Hypothesis gives: to draw an example takes longer than to make most cases."""
 
 
@@ -68,7 +71,7 @@ def cases(targets: Sequence[Target]) -> st.SearchStrategy[Iterator[Case]]:
         # Of older versions fewer cases: most of what they do is what the newest does. What has an index has values too.
         newest = target.version is newest_version(target.version.name)
         by_operator.setdefault(target.version.name, []).extend([target] * (3 if newest else 1) * (1 + target.indexed))
-    weights = {name: 2 if chosen[0].version.plan == "roi" else 5 for name, chosen in by_operator.items()}
+    weights = {name: 2 if chosen[0].version.plan == "roi" else 7 for name, chosen in by_operator.items()}
     names = [name for name, weight in weights.items() for _ in range(weight)]
     chosen = st.sampled_from(names).flatmap(lambda name: st.sampled_from(by_operator[name]))
     return st.builds(some_cases, chosen, SEEDS, SEEDS)
@@ -123,9 +126,9 @@ class RoiShape:
 
 
 ROI_SHAPES = (
-    RoiShape(100, (33, 160), 48),
+    RoiShape(150, (33, 160), 48),
     RoiShape(300, (1, 6), 40),
-    RoiShape(150, (9, 48), 48),
+    RoiShape(200, (9, 48), 48),
     RoiShape(60, (1, 10), 600),
 )
 FEW_ROIS = RoiShape(6, (1, 5), 16)
@@ -185,7 +188,7 @@ def roi_rows(
 
     Without traits edges are whole cells, most ROIs lie in the map, and every type that is wide enough holds them.
     """
-    rng, limit = dice.rng, dice.one_of((dice.between(4, 24), dice.between(4, 70)))
+    rng, limit = dice.rng, dice.between(4, dice.one_of((16, 32, 70)))
     first, last = np.empty((count, 2)), np.empty((count, 2))
     for axis, size in enumerate(dims):
         extents = np.concatenate([rng.permutation(limit) + 1 for _ in range(-(-count // limit))])[:count]
@@ -220,7 +223,7 @@ def shaped(version: OperatorVersion, table: Array, dtype: np.dtype[Any]) -> Arra
 def sliding_case(target: Target, dice: Dice, traits: Sequence[str], setting_traits: int) -> Case:
     """Windows that slide."""
     rank = dice.one_of((2, 2, 3))
-    windows = [dice.up_to((5, 9, 16)) for _ in range(rank)]
+    windows = [dice.up_to((5, 5, 9, 16)) for _ in range(rank)]
     strides = [dice.up_to((3, 5, 7)) for _ in range(rank)]
     start, end = ([dice.one_of((0, dice.between(0, window - 1))) for window in windows] for _ in range(2))
     least = [max(1, window - a - b) for window, a, b in zip(windows, start, end, strict=True)]
@@ -238,8 +241,8 @@ def sliding_case(target: Target, dice: Dice, traits: Sequence[str], setting_trai
 def adaptive_case(target: Target, dice: Dice, traits: Sequence[str], setting_traits: int) -> Case:
     """Windows that share out the map."""
     rank = dice.one_of((1, 2, 2, 3))
-    dims = [dice.up_to({1: (16, 32, 300), 2: (12, 24, 64), 3: (6, 12, 20)}[rank]) for _ in range(rank)]
-    counts = [dice.up_to((7, 12, 30) if rank < 3 else (4, 7, 12)) for _ in range(rank)]
+    dims = [dice.up_to({1: (16, 32, 32, 300), 2: (12, 24, 24, 64), 3: (6, 12, 12, 20)}[rank]) for _ in range(rank)]
+    counts = [dice.up_to((7, 12, 12, 30) if rank < 3 else (4, 7, 12)) for _ in range(rank)]
     x = drawn_map(target, dice, dims, counts, traits)
     kind = dtype_of(dice.one_of(target.version.types["TShape"]))
     return made(target, index_setting(target, dice), {"X": x, "output_size": np.array(counts, kind)})
@@ -248,7 +251,7 @@ def adaptive_case(target: Target, dice: Dice, traits: Sequence[str], setting_tra
 def drawn_map(target: Target, dice: Dice, dims: Sequence[int], counts: Sequence[int], traits: Sequence[str]) -> Array:
     """A map with few channels, or with more than a vector has lanes, or several vectors."""
     images, channels = dice.between(1, 2), dice.between(*dice.one_of(((1, 8), (9, 70), (33, 160))))
-    most = MOST_CELLS // 4 // (images * max(math.prod(dims), math.prod(counts)))
+    most = MOST_CELLS_OF_ONE // (images * max(math.prod(dims), math.prod(counts)))
     shape = (images, max(1, min(channels, most)), *dims)
     return cells(dice.rng, shape, dtype_of(target.element_type), traits)
 
