@@ -95,7 +95,7 @@ def bench(
         ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(min=0, help="After this many seconds, begin no new row of --grid.")
+        float | None, typer.Option(min=0, help="Begin no new row of --grid after this many seconds.")
     ] = None,
     from_: Annotated[
         Path | None,
