@@ -44,6 +44,16 @@ def pytest_report_header() -> str | None:
     return f"left out, as {', '.join(MISSING)} is not installed: {', '.join(collect_ignore)}" if MISSING else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that is left out of the fast ones says why."""
+    for item in items:
+        for mark in item.iter_markers("slow"):
+            if len(mark.args) != 1:
+                raise pytest.UsageError(
+                    f"{item.nodeid} is slow without a reason, expected slow('takes ... because ...')"
+                )
+
+
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all conformance cases as files, written once for all tests: they only read it."""

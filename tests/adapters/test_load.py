@@ -185,6 +185,7 @@ print(resident() - before)
 """
 
 
+@pytest.mark.slow("makes a thousand sessions, to see what each leaves")
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the resident memory is read from Linux's /proc")
 @pytest.mark.parametrize(
     ("kind", "sessions", "bytes_each"),

@@ -19,6 +19,8 @@ from onnx_maxpool.conformance.run.judge import Outcome
 from onnx_maxpool.conformance.run.runner import run_cases
 from onnx_maxpool.difference import first_difference
 
+pytestmark = pytest.mark.slow("compiles every case of an operator in OpenVINO")
+
 
 @pytest.mark.parametrize("spelling", ["i32", "i64", None])
 @pytest.mark.parametrize("with_index", [True, False])

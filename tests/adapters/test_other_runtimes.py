@@ -20,6 +20,8 @@ import onnx_maxpool
 from onnx_maxpool import to_portable
 from onnx_maxpool.types import Array
 
+pytestmark = pytest.mark.slow("starts a process for each runtime and model")
+
 WORKER = Path(__file__).resolve().parents[2] / "scripts" / "runtime_worker.py"
 RUNTIMES = ["onnxruntime", "openvino", "opencv", "tract"]
 

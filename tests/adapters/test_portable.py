@@ -24,6 +24,8 @@ from onnx_maxpool.adapters.portable.library import OLDEST_OPSET
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.types import dtype_of
 
+pytestmark = pytest.mark.slow("compiles a converted model for each case in three runtimes")
+
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 NEWEST_OPSET_OF_ONNXRUNTIME = 23  # that the oldest supported one, 1.23, takes
 

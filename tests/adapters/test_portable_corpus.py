@@ -22,6 +22,8 @@ from onnx_maxpool.difference import first_difference
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import Array
 
+pytestmark = pytest.mark.slow("converts every conformance case and runs it in three runtimes")
+
 OPERATORS = [row.name for row in newest_versions()]
 
 IN_FLOAT32 = "double is computed in float32"

@@ -22,6 +22,8 @@ from support.tables import Command, assert_output_matches, batch_command, read_o
 
 import onnx_maxpool
 
+pytestmark = pytest.mark.slow("starts clusters")
+
 ACTOR = "ray::MapWorker"
 
 

@@ -26,6 +26,8 @@ from onnx_maxpool.batch.job import Job, Summary, failure, run_job
 from onnx_maxpool.batch.local import compute_parts
 from onnx_maxpool.errors import InputError, OutputError, RowError, WorkerError
 
+pytestmark = pytest.mark.slow("starts and kills processes")
+
 
 def job(folder: Path, **options: Any) -> Job:
     options = {"batch_size": 3, "part_rows": 8, **options}

@@ -27,6 +27,8 @@ from onnx_maxpool.conformance.run.judge import judge
 from onnx_maxpool.conformance.run.runner import run_cases
 from onnx_maxpool.conformance.search import hunt as search
 
+pytestmark = pytest.mark.slow("reduces cases, and starts a process for each trial")
+
 ROOT = Path(__file__).parent.parent.parent
 FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.py"))
 OURS = {"native", "reference", "python", "portable"}

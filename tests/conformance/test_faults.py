@@ -23,6 +23,8 @@ from onnx_maxpool.conformance.report.view import fingerprint
 from onnx_maxpool.conformance.run.execution import execute
 from onnx_maxpool.conformance.run.runner import run_cases
 
+pytestmark = pytest.mark.slow("asks every case of some forty wrong backends")
+
 
 def cases_of(prefix: str) -> list[Any]:
     """All but the random ones, which are of no single rule."""

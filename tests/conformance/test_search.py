@@ -21,6 +21,8 @@ from onnx_maxpool.conformance.search.hunt import Search, search
 from onnx_maxpool.operators.registry import newest_version, newest_versions
 from onnx_maxpool.operators.rules import RULES
 
+pytestmark = pytest.mark.slow("searches for faults in backends")
+
 
 class FoundError(BaseException):
     """Ends a search, which passes on what is no Exception."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.one_node import Array, assert_same
@@ -28,6 +29,8 @@ from support.strategies import (
 
 import onnx_maxpool
 from onnx_maxpool.windows import Windows, adaptive_windows, sliding_windows
+
+pytestmark = pytest.mark.slow("draws hundreds of models")
 
 on_small = given(adaptive_calls() | sliding_calls())
 on_large = given(adaptive_calls(LARGE) | sliding_calls(LARGE))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.one_node import Array, assert_same
@@ -26,6 +27,8 @@ from support.strategies import (
 
 import onnx_maxpool
 from onnx_maxpool.windows import roi_windows
+
+pytestmark = pytest.mark.slow("draws hundreds of models")
 
 on_small = given(roi_calls())
 on_large = given(roi_calls(LARGE))

@@ -14,6 +14,8 @@ from onnx import numpy_helper
 
 import onnx_maxpool
 
+pytestmark = pytest.mark.slow("compiles a program for each form")
+
 ROOT = Path(__file__).parent.parent.parent
 (RUNTIME,) = Path(ort.__file__).parent.glob("capi/libonnxruntime.so.*")
 

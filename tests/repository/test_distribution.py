@@ -29,9 +29,10 @@ MODEL = ROOT / "models" / "max_roi_pool_22_float.onnx"
 HERE = f"{platform.system()} on {platform.machine()}"
 C_LIBRARY = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1"}
 
-pytestmark = pytest.mark.skipif(
-    HERE != "Linux on x86_64", reason=f"the wheels are those for Linux on x86_64, this is {HERE}"
-)
+pytestmark = [
+    pytest.mark.slow("builds the library for other platforms"),
+    pytest.mark.skipif(HERE != "Linux on x86_64", reason=f"the wheels are those for Linux on x86_64, this is {HERE}"),
+]
 
 SCRIPT = """
 import importlib.metadata, shutil, sys

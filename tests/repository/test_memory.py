@@ -12,6 +12,8 @@ import numpy as np
 import onnx.parser
 import pytest
 
+pytestmark = pytest.mark.slow("compares the memory of large runs with what is promised")
+
 ROOT = Path(__file__).parent.parent.parent
 MIB = 2**20
 

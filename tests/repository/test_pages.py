@@ -12,6 +12,8 @@ import pytest
 from support.child import environment, run_python
 from support.snippets import SHOWN, Snippet, commands, pattern, shims, snippets
 
+pytestmark = pytest.mark.slow("runs every snippet of the documentation")
+
 ROOT = Path(__file__).parent.parent.parent
 PAGES = {
     str(path.relative_to(ROOT)): snippets(path.read_text())

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow("starts the engines of the recipes")
+
 PAGE = Path(__file__).parent.parent.parent / "docs" / "guides" / "recipes.md"
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from support.child import run_python
+
+pytestmark = pytest.mark.slow("times batches in clusters")
 
 SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "time_batch.py"
 

@@ -12,6 +12,8 @@ from words.bad_exports import BAD_EXPORTS, BadExport
 
 from onnx_maxpool import OperatorError
 
+pytestmark = pytest.mark.slow("exports models from torch, some seconds each")
+
 EXAMPLE = torch.randn(2, 3, 10, 12), torch.tensor([[0.0, 0, 0, 9, 9], [1, 2, 2, 5, 5]])
 NAMES = {"torch": torch, "F": torch.nn.functional, "roi_pool": torch.ops.torchvision.roi_pool}
 
