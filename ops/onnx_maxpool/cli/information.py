@@ -24,7 +24,7 @@ from onnx_maxpool.operators.registry import OPERATORS
 REQUIRED = ("onnx-maxpool", "numpy", "onnx")
 """Distributions that are always there. ONNX Runtime has several, of which one is."""
 EXTRAS = (
-    *("rich", "typer", "jinja2", "junitparser", "matplotlib", "pillow", "scikit-image", "pyarrow", "ray"),
+    *("rich", "typer", "hypothesis", "jinja2", "junitparser", "matplotlib", "pillow", "scikit-image", "pyarrow", "ray"),
     *("onnxscript", "torch", "torchvision", "openvino", "MNN", "paddlepaddle"),
 )
 """Distributions of the extras, and of the runtimes that `bench` compares with."""
