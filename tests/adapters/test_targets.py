@@ -7,10 +7,13 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from support.child import run_python
 
 from onnx_maxpool.adapters.registration import targets
 from onnx_maxpool.benchmark.peers import HELD_TO
+
+pytestmark = pytest.mark.slow("runs other tests for each instruction set")
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -20,7 +20,10 @@ from torchvision.ops import RoIPool, roi_pool
 import onnx_maxpool
 from onnx_maxpool.types import Array
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of torch, about itself
+pytestmark = [
+    pytest.mark.slow("exports models from torch"),
+    pytest.mark.filterwarnings("ignore"),  # of torch, about itself
+]
 WAYS: tuple[Way, ...] = ("torchscript", "custom", "portable")
 DYNAMIC = torch.export.Dim.DYNAMIC
 MAPS, ROIS = {0: DYNAMIC, 2: DYNAMIC, 3: DYNAMIC}, {0: DYNAMIC}

@@ -29,6 +29,8 @@ from onnx_maxpool.operators.roi import roi_max
 from onnx_maxpool.samples.fast_rcnn_head import HeadSize, fast_rcnn_head, write_weights
 from onnx_maxpool.types import Array
 
+pytestmark = pytest.mark.slow("runs whole models in two runtimes")
+
 Command = Callable[..., tuple[int, str]]
 SIZES = ["--dim", "N=2", "--dim", "H=40", "--dim", "W=56", "--dim", "R=9"]
 

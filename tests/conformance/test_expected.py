@@ -18,6 +18,8 @@ from onnx_maxpool.conformance.corpus import MANIFEST_SCHEMA
 from onnx_maxpool.conformance.report.expected import read_expected
 from onnx_maxpool.conformance.report.records import REPORT_SCHEMA
 
+pytestmark = pytest.mark.slow("runs the suite for each setting")
+
 NAME = f"{EmptyIsMinusInfinity.__module__}:{EmptyIsMinusInfinity.__name__}"
 PATTERN = "max_roi_pool_22_(corners|order|outside|half_2_5|bfloat16|edges_57)"
 

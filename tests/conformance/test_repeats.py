@@ -11,6 +11,8 @@ from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import judge
 from onnx_maxpool.conformance.run.runner import memory_settings, repeats
 
+pytestmark = pytest.mark.slow("runs cases again in new processes")
+
 CASES = {case.name: case for case in all_cases()}
 REFUSAL = CASES["max_roi_pool_22_batch_n"]
 PLAIN = CASES["max_roi_pool_22_corners"]

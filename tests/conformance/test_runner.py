@@ -30,6 +30,8 @@ from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import judge
 from onnx_maxpool.operators.rules import RULES
 
+pytestmark = pytest.mark.slow("starts processes, some of which hang")
+
 ROOT = Path(__file__).parent.parent.parent
 REPORTED = "^max_roi_pool_[0-9]*_(empty|outside|corners|half|bins|batch_n)"
 SEVERAL = "max_roi_pool_22_several_rois"  # the only one of `SOME` with three ROIs

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from onnx_maxpool.conformance import BackendRun, Outcome, all_cases, run_backend
+
+pytestmark = pytest.mark.slow("asks torchvision for many draws")
 
 
 def asked(backend: str, pattern: str) -> BackendRun:

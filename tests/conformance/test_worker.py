@@ -20,6 +20,8 @@ from onnx_maxpool.conformance import Outcome, all_cases, run_backend
 from onnx_maxpool.conformance.backends import BackendError
 from onnx_maxpool.conformance.run.serving import decode, encode
 
+pytestmark = pytest.mark.slow("starts processes and ends them")
+
 ROOT = Path(__file__).parent.parent.parent
 NEEDED = (np, onnx, google.protobuf, ml_dtypes, typing_extensions)
 CASES = [

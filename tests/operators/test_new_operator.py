@@ -11,9 +11,12 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
 from support.child import TESTS, environment, run_python
 
 import onnx_maxpool
+
+pytestmark = pytest.mark.slow("runs other tests with operators that are added")
 
 TOYS = TESTS / "support" / "toys"
 
