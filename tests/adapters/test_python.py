@@ -30,6 +30,8 @@ from onnx_maxpool.graph.nodes import operator_nodes
 from onnx_maxpool.samples.fast_rcnn_head import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 from onnx_maxpool.types import dtype_of
 
+pytestmark = pytest.mark.slow("runs operators in Python, which onnxruntime-extensions starts slowly")
+
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
 
 SMALL = [model for model in MODELS.values() if not model.has_large_weights]

@@ -32,6 +32,8 @@ from onnx_maxpool.cli.bench import write_json
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.windows import roi_edges
 
+pytestmark = pytest.mark.slow("starts processes of the peers")
+
 TINY = Row(ROI_CASES[5])
 SMALL = [
     Row(RoiCase(3, 9, 11, 5, 2, 0.5, batch=2)),

@@ -16,6 +16,8 @@ from onnx import numpy_helper
 import onnx_maxpool
 from onnx_maxpool.cli.main import main
 
+pytestmark = pytest.mark.slow("converts and runs whole models")
+
 DIMS = [argument for dim in ("N=2", "C=3", "H=20", "W=30", "R=6") for argument in ("--dim", dim)]
 
 

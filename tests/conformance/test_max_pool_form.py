@@ -16,6 +16,8 @@ from onnx_maxpool.conformance.report.records import json_report
 from onnx_maxpool.conformance.run.execution import UnsupportedError, execute
 from onnx_maxpool.conformance.run.runner import BackendRun, run_cases
 
+pytestmark = pytest.mark.slow("asks cases in two forms")
+
 CASES = [case for case in all_cases() if case.restate is not None]
 NO_WORDS = {
     "MaxPool-12 has no index_element_type: its index is int64",

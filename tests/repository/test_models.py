@@ -35,6 +35,8 @@ from onnx_maxpool.samples.fast_rcnn_head import (
 )
 from onnx_maxpool.types import Array, type_name
 
+pytestmark = pytest.mark.slow("builds all sample models")
+
 onnx_maxpool.register_schemas()
 
 SMALL = [model for model in MODELS.values() if not model.has_large_weights]

@@ -23,6 +23,8 @@ from onnx_maxpool import OperatorError
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.operators.registry import OPERATORS, newest_versions
 
+pytestmark = pytest.mark.slow("asks every form a thousand bad inputs")
+
 ort_errors = ort.capi.onnxruntime_pybind11_state
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {

@@ -23,6 +23,8 @@ from onnx_maxpool.cli.inspection import inspect_model
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.graph.reading import read_model
 
+pytestmark = pytest.mark.slow("asks every form hundreds of bad models")
+
 ROWS = {bad.what: bad for bad in BAD_MODELS}
 each_row = pytest.mark.parametrize("bad", ROWS.values(), ids=ROWS)
 
