@@ -6,7 +6,6 @@ Memory is what the first run adds to a process of its own.
 
 from __future__ import annotations
 
-import math
 import re
 import statistics
 import subprocess
@@ -59,20 +58,6 @@ def single_threaded() -> ort.SessionOptions:
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     return options
-
-
-def tables(model: onnx.ModelProto) -> int:
-    """The bytes of the largest table that bins are gathered from: the form's largest Concat."""
-    inferred = onnx.shape_inference.infer_shapes(model)
-    known = {value.name: value.type.tensor_type for value in (*inferred.graph.value_info, *inferred.graph.output)}
-    return max(
-        (
-            4 * math.prod(dim.dim_value for dim in known[node.output[0]].shape.dim)
-            for node in inferred.graph.node
-            if node.op_type == "Concat"
-        ),
-        default=0,
-    )
 
 
 def memory(model: onnx.ModelProto, inputs: Path, library: str) -> int:
