@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Sequence
 
 import onnx
 import torch
 from onnx2torch import convert
 
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.backends.torch import array, tensor
-from onnx_maxpool.conformance.run.execution import UnsupportedError
-from onnx_maxpool.types import Array
+from onnx_maxpool.conformance.backends.torch import module_run
 
 
 class Onnx2Torch(Adapter):
@@ -21,17 +18,7 @@ class Onnx2Torch(Adapter):
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
         """A module."""
-        module = convert(model)
-
-        def run(arrays: Sequence[Array]) -> list[Array]:
-            with torch.no_grad():
-                results = module(*map(tensor, arrays))
-            outputs = results if isinstance(results, list | tuple) else [results]
-            if len(outputs) < len(model.graph.output):
-                raise UnsupportedError(f"the module gives {len(outputs)} of {len(model.graph.output)} outputs")
-            return [array(y) for y in outputs]
-
-        return run
+        return module_run(convert(model), len(model.graph.output))
 
     @classmethod
     def describe(cls) -> dict[str, str]:

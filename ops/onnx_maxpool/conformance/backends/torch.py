@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -71,6 +71,20 @@ def outputs(node: OneNode, x: Array, y: Any, index: Any) -> list[Array]:
         channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * (x.ndim - 2))
         numbers = numbers + channels * int(np.prod(x.shape[2:]))
     return [array(y), numbers.astype(index_type(version, node.attributes))][: node.outputs]
+
+
+def module_run(module: Callable[..., Any], count: int) -> Run:
+    """What runs a converted model, a module of torch. Where it gives fewer outputs than `count`, it lacks one."""
+
+    def run(arrays: Sequence[Array]) -> list[Array]:
+        with torch.no_grad():
+            results = module(*map(tensor, arrays))
+        outputs = results if isinstance(results, list | tuple) else [results]
+        if len(outputs) < count:
+            raise UnsupportedError(f"the module gives {len(outputs)} of {count} outputs")
+        return [array(y) for y in outputs]
+
+    return run
 
 
 def tensor(x: Array) -> Any:
