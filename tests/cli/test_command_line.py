@@ -115,7 +115,7 @@ def test_info_says_what_is_installed(capsys: pytest.CaptureFixture[str], monkeyp
         (row.name, row.since_version) for row in OPERATORS
     ]
     assert facts["optional"]["pyarrow"] == importlib.metadata.version("pyarrow")
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "500")  # Wide enough for the path of any checkout: a narrower table folds it.
     text = run(capsys, "info")[1]
     assert facts["native_library"] in text
     assert all(version in text for version in facts["versions"].values())
