@@ -30,7 +30,7 @@ import ray
 import onnx_maxpool
 from onnx_maxpool.batch import cluster, local
 from onnx_maxpool.batch.job import Job, Summary, run_job
-from onnx_maxpool.benchmark.machine import machine
+from onnx_maxpool.machine import machine
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmark" / "batch.md"
 ROW_GROUP = 8

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from onnx_maxpool.benchmark.machine import cpus
 from onnx_maxpool.errors import InputError
+from onnx_maxpool.machine import cpus
 from onnx_maxpool.processes import MOST_THREADS
 from onnx_maxpool.types import BinEdges
 

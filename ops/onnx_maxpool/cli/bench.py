@@ -14,7 +14,6 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from onnx_maxpool.benchmark.machine import cpus, machine
 from onnx_maxpool.benchmark.measure import measure
 from onnx_maxpool.benchmark.overheads import measure_overheads
 from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, PEERS
@@ -25,6 +24,7 @@ from onnx_maxpool.benchmark.rows import Row, chosen
 from onnx_maxpool.cli.bench_grid import ROWS_PER_GROUP, GridOptions, bench_grid, known_groups
 from onnx_maxpool.cli.outputs import prepare_files, prepare_folders
 from onnx_maxpool.errors import InputError
+from onnx_maxpool.machine import cpus, machine
 from onnx_maxpool.processes import MOST_THREADS
 
 OVERHEADS_ROW = "overheads: import and session"

@@ -13,12 +13,12 @@ from rich.console import Console
 from onnx_maxpool.benchmark.grid.race import grid_rows, race
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
 from onnx_maxpool.benchmark.grid.summary import from_record, record
-from onnx_maxpool.benchmark.machine import machine
 from onnx_maxpool.benchmark.report.grid import grid_line, grid_report, write_grid_page
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import Row
 from onnx_maxpool.cli.outputs import prepare_files, prepare_folders
 from onnx_maxpool.errors import InputError
+from onnx_maxpool.machine import machine
 
 ROWS_PER_GROUP = 300
 TABLE_WIDTH = 170

@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from onnx_maxpool.adapters.registration import library_path, targets
-from onnx_maxpool.benchmark.machine import machine
 from onnx_maxpool.cli.terminal import add_row
 from onnx_maxpool.conformance.backends import BACKENDS
+from onnx_maxpool.machine import machine
 from onnx_maxpool.operators.registry import OPERATORS
 
 REQUIRED = ("onnx-maxpool", "numpy", "onnx")

@@ -10,11 +10,11 @@ from datetime import datetime, timezone
 
 import onnx
 
-from onnx_maxpool.benchmark.machine import cpu_model
 from onnx_maxpool.conformance.case import CannotAskError, Case
 from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import Outcome, Result, judge
 from onnx_maxpool.conformance.run.worker import Worker
+from onnx_maxpool.machine import cpu_model
 from onnx_maxpool.types import Array
 
 Execute = Callable[[onnx.ModelProto, Mapping[str, Array]], Execution]

@@ -1,4 +1,4 @@
-"""What the numbers were taken on."""
+"""The machine, the system and Python, as reports and benchmark results name them."""
 
 from __future__ import annotations
 
