@@ -15,7 +15,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from onnx_maxpool.adapters.registration import config_entry, register, registered_bin_edges
 from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS, INFERS_INDEX_TYPES
-from onnx_maxpool.graph.check import check_model
+from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.nodes import OperatorNode, own_functions
 from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, check_ort_file, is_ort_format, read_model

@@ -18,7 +18,7 @@ from onnx_maxpool.adapters.onnxruntime import PROTOBUF_LIMIT, Providers, load
 from onnx_maxpool.adapters.signature import check_rois_are_named, signature
 from onnx_maxpool.errors import InputError, ModelError, RowError, shape
 from onnx_maxpool.graph.batching import BOX_COLUMNS, Batching, BatchOutput, batching
-from onnx_maxpool.graph.check import check_model
+from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.reading import Model, is_ort_format, read_model
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.processes import MOST_THREADS

@@ -14,7 +14,7 @@ from onnx import helper
 
 from onnx_maxpool.errors import OperatorError, number
 from onnx_maxpool.graph.building import Declared, one_node_graph
-from onnx_maxpool.graph.check import check_model
+from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator

@@ -15,7 +15,7 @@ from onnx_maxpool.adapters.portable.static.shapes import declare_shapes, fix_dim
 from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
 from onnx_maxpool.errors import OperatorError, listing
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
-from onnx_maxpool.graph.check import check_model, node_attributes
+from onnx_maxpool.graph.checking import check_model, node_attributes
 from onnx_maxpool.graph.inference import infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import (

@@ -24,7 +24,7 @@ from onnx_maxpool.adapters.python.calls import Call
 from onnx_maxpool.adapters.python.declaring import Declaration, Signature, declare, python_name
 from onnx_maxpool.adapters.python.rewriting import PythonRewriter, import_domains, register_python_ops, wanted_index
 from onnx_maxpool.errors import ModelError, OperatorError
-from onnx_maxpool.graph.check import check_model
+from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
 from onnx_maxpool.graph.own_functions import rename_own_functions

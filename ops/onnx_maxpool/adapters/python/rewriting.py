@@ -14,7 +14,7 @@ from onnx_maxpool.adapters.python.calls import DOMAIN, Call, declare_operators
 from onnx_maxpool.adapters.python.declaring import CARRIERS, python_name
 from onnx_maxpool.adapters.registration import config_entry, register
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.graph.check import check_node, node_attributes
+from onnx_maxpool.graph.checking import check_node, node_attributes
 from onnx_maxpool.graph.inference import infer, outline, tensor_types
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes

@@ -13,7 +13,7 @@ from onnx_maxpool.adapters.portable.static.operators import Call, Outputs, trans
 from onnx_maxpool.adapters.portable.static.tensors import Graph, Value
 from onnx_maxpool.errors import OperatorError, shape
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
-from onnx_maxpool.graph.check import node_attributes
+from onnx_maxpool.graph.checking import node_attributes
 from onnx_maxpool.graph.nodes import canonical_domain
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
