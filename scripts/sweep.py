@@ -1,0 +1,223 @@
+"""Look for steps in our operators' time: sweep each size finely while the others stay, and compare neighbours.
+
+    python scripts/sweep.py --operator MaxPooling1 --threads 1 --json build/sweep.jsonl --plot build/sweep
+
+A step is where, from one point to the next, time grows by more than 1.3 times as much as the work does, or falls by
+more than a tenth. Work is the cells that are read, covered by windows and written (`sweep_points.py`). What looks like
+a step is measured again, in turns with the point before it, and is reported if all tries show it. The sweeps go around
+fixed cases, and with --seed around rows of the benchmark's grid too. On one thread processor time is taken, so other
+programs disturb little; several threads need a machine with nothing else to do. The exit code is 1 if there is a step.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from sweep_points import Sweep, known_groups, sweeps, work
+
+from onnx_maxpool.benchmark.inputs import case_inputs
+from onnx_maxpool.benchmark.peers import Call, ours
+from onnx_maxpool.benchmark.rows import Row, count_of
+from onnx_maxpool.benchmark.statistics import timing
+from onnx_maxpool.machine import cpus, machine
+from onnx_maxpool.types import dtype_of
+
+GROWS, FALLS = 1.3, 0.9
+SUSPECT_GROWS, SUSPECT_FALLS = 1.2, 0.95
+"""From here on a pair is measured again: the first times are rough."""
+SAMPLES, TRIES = 5, 3
+SAMPLE = 1.5e-3
+"""Seconds that a sample takes at least."""
+REST = 0.05
+"""Seconds until the threads of another session have stopped to wait actively for work."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was found."""
+
+    group: str
+    base: str
+    dimension: str
+    at: float
+    name: str
+    threads: int
+    microseconds: tuple[float, float, float]
+    """The quartiles."""
+    growth: float | None
+    """Of time, over the point before."""
+    of_work: float | None
+    """The growth of work, likewise."""
+    step: bool
+
+
+@dataclass
+class Prepared:
+    """A point that can be timed."""
+
+    row: Row
+    threads: int
+    call: Call
+    work: float
+    runs: int = 1
+
+    def sample(self) -> tuple[float, int]:
+        """Seconds per run, over so many runs."""
+        clock = time.thread_time if self.threads == 1 else time.perf_counter
+        self.call.run()
+        while True:
+            start = clock()
+            for _ in range(self.runs):
+                self.call.run()
+            taken = clock() - start
+            if taken >= SAMPLE:
+                return taken / self.runs, self.runs
+            self.runs = max(self.runs + 1, math.ceil(1.2 * SAMPLE * self.runs / max(taken, 1e-6)))
+
+    def samples(self) -> list[tuple[float, int]]:
+        """Some, one after the other."""
+        self.call.run()
+        return [self.sample() for _ in range(SAMPLES)]
+
+
+def prepared(row: Row, threads: int, seed: int) -> Prepared:
+    """The point, ready to run."""
+    random = np.random.default_rng([seed, zlib.crc32(row.name.encode())])
+    inputs = case_inputs(row.case, dtype_of(row.type), random)
+    return Prepared(row, threads, ours.prepare(row, inputs, threads), work(row.case, inputs) / threads)
+
+
+def is_step(growth: float, of_work: float) -> bool:
+    """Whether time grows by too much, or falls."""
+    return growth > GROWS * of_work or growth < FALLS * min(1, of_work)
+
+
+def is_suspect(growth: float, of_work: float) -> bool:
+    """Whether a pair should be measured again."""
+    return growth > SUSPECT_GROWS * of_work or growth < SUSPECT_FALLS * min(1, of_work)
+
+
+def in_turns(before: Prepared, now: Prepared) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
+    """Samples of two points."""
+    taken: tuple[list[tuple[float, int]], list[tuple[float, int]]] = [], []
+    for turn in range(SAMPLES):
+        for i in (0, 1) if turn % 2 else (1, 0):
+            if now.threads > 1 or before.threads > 1:
+                time.sleep(REST)
+            taken[i].append((before, now)[i].sample())
+    return taken
+
+
+def swept(sweep: Sweep, seed: int) -> Iterator[Point]:
+    """The points of a sweep, each compared with the one before it."""
+    before: Prepared | None = None
+    earlier: list[tuple[float, int]] = []
+    for at, row, threads in sweep.points:
+        now = prepared(row, threads, seed)
+        taken = now.samples()
+        growth = of_work = None
+        step = False
+        if before is not None:
+            of_work = now.work / before.work
+            growth = median(taken) / median(earlier)
+            tries = []
+            while is_suspect(growth, of_work) and len(tries) < TRIES:
+                earlier, taken = in_turns(before, now)
+                growth = median(taken) / median(earlier)
+                tries.append(growth)
+            growth = statistics.median(tries) if tries else growth
+            step = len(tries) == TRIES and all(is_step(each, of_work) for each in tries)
+        found = timing(taken)
+        quartiles = (1e6 * found.lower, 1e6 * found.median, 1e6 * found.upper)
+        names = sweep.group, sweep.base.name, sweep.dimension, float(at), row.name, threads
+        yield Point(*names, quartiles, growth, of_work, step)
+        before, earlier = now, taken
+
+
+def median(samples: Sequence[tuple[float, int]]) -> float:
+    """Seconds per run."""
+    return timing(samples).median
+
+
+def line(point: Point) -> str:
+    """A point for the log."""
+    note = ""
+    if point.growth is not None and point.of_work is not None:
+        note = f"x{point.growth:.2f}, work x{point.of_work:.2f}{'  STEP' if point.step else ''}"
+    what = f"{point.name}, {count_of(point.threads, 'thread')}"
+    return f"  {what:72} {point.microseconds[1]:10.1f} us  {note}"
+
+
+def main(
+    operator: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Only operators with this text in their name.")
+    ] = None,
+    dimension: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Only dimensions with this text in their name.")
+    ] = None,
+    threads: Annotated[list[int] | None, typer.Option(min=1, help="Numbers of threads; default: 1 to all.")] = None,
+    element_type: Annotated[str, typer.Option("--type", help="The element type of the fixed cases.")] = "float",
+    seed: Annotated[int | None, typer.Option(min=0, help="Sweep around rows of the grid with this seed too.")] = None,
+    bases: Annotated[int, typer.Option(min=0, help="So many of them for each operator.")] = 3,
+    seconds: Annotated[float | None, typer.Option(min=0, help="Begin no sweep after so many seconds.")] = None,
+    as_json: Annotated[Path | None, typer.Option("--json", help="Write the points here, one in each line.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw a picture for each operator in this folder.")] = None,
+    every: Annotated[bool, typer.Option("--every", help="Print every point, not only steps.")] = False,
+) -> None:
+    """Sweep sizes, and print steps."""
+    counts = threads or list(range(1, cpus() + 1))
+    log, points, begin, whole = Console(highlight=False, soft_wrap=True), [], time.monotonic(), True
+    groups = known_groups(operator or ())
+    wanted = [
+        each
+        for each in sweeps(groups, element_type, counts, seed, bases)
+        if not dimension or any(text in each.dimension for text in dimension)
+    ]
+    for number, sweep in enumerate(wanted):
+        if seconds is not None and time.monotonic() - begin > seconds:
+            log.print(f"{number} of {len(wanted)} sweeps: the time is over", markup=False)
+            whole = False
+            break
+        found = list(swept(sweep, seed or 0))
+        points += found
+        steps = sum(each.step for each in found)
+        threads_of = "" if sweep.dimension == "threads" else f", {count_of(found[0].threads, 'thread')}"
+        title = f"{sweep.dimension} of {sweep.base.name}{threads_of}: {count_of(len(found), 'point')}"
+        log.print(f"[{number + 1}/{len(wanted)}] {title}, {count_of(steps, 'step')}", markup=False)
+        for i, each in enumerate(found):
+            if every or each.step or (i + 1 < len(found) and found[i + 1].step):
+                log.print(line(each), markup=False)
+        if as_json is not None:
+            write(points, as_json, seed)
+    steps = sum(each.step for each in points)
+    log.print(f"{count_of(steps, 'step')} among {count_of(len(points), 'point')}{'' if whole else ', not all swept'}")
+    if plot is not None:
+        from sweep_plot import write_pictures  # matplotlib, which is an extra's
+
+        for path in write_pictures([asdict(each) for each in points], plot):
+            log.print(f"wrote {path}", markup=False)
+    raise typer.Exit(1 if steps else 0)
+
+
+def write(points: Sequence[Point], path: Path, seed: int | None) -> None:
+    """The run, then each point."""
+    run = {"record": "run", "machine": machine(), "seed": seed}
+    part = path.with_name(f"{path.name}.part")
+    records = (run, *({"record": "point", **asdict(each)} for each in points))
+    part.write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    part.replace(path)
+
+
+if __name__ == "__main__":
+    typer.run(main)
