@@ -94,14 +94,7 @@ def read_root_file(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = re.sub(r"\]\((?!https?:|#)([^)\s]+)\)", relative, (ROOT / ROOT_FILES[name]).read_text())
 
 
-def list_findings(app: Sphinx, name: str, source: list[str]) -> None:
-    """Put the findings under their index, which a program writes: on the first page they would be dozens."""
-    if name == "findings/index":
-        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """What Sphinx calls."""
     app.connect("source-read", read_root_file)
-    app.connect("source-read", list_findings)
     return {"parallel_read_safe": True}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.private_faults import backend
+from support.snippets import snippets
 
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.conformance import BackendRun, Outcome, all_cases
@@ -30,7 +31,12 @@ from onnx_maxpool.conformance.search import hunt as search
 pytestmark = pytest.mark.slow("reduces cases, and starts a process for each trial")
 
 ROOT = Path(__file__).parent.parent.parent
-FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.py"))
+FINDINGS = {
+    f"{page.stem}-{section.splitlines()[0].removeprefix('## ')}": section
+    for page in sorted((ROOT / "docs" / "findings").glob("*.md"))
+    for section in re.split(r"^(?=## )", page.read_text(), flags=re.MULTILINE)[1:]
+}
+"""The sections of the runtimes' pages."""
 OURS = {"native", "reference", "python", "portable"}
 
 WITHOUT_US = "import runpy, sys; sys.modules['onnx_maxpool'] = None; runpy.run_path(sys.argv[1], run_name='__main__')"
@@ -164,19 +170,26 @@ def test_the_folder_must_be_new_or_empty(folder: str, tmp_path: Path, capsys: py
     assert f"--bugs {path}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
-def test_a_finding_shows_in_the_version_that_its_page_names(path: Path) -> None:
-    text, page = path.read_text(), path.with_suffix(".md").read_text()
-    assert text.strip() in page
-    assert "onnx_maxpool" not in text
-    compile(text, str(path), "exec")
-    (packages,) = re.findall(r"^PACKAGES = \((.*)\)$", text, re.MULTILINE)
+def test_the_index_lists_every_finding() -> None:
+    index = (ROOT / "docs" / "findings" / "index.md").read_text()
+    assert len(FINDINGS) >= 37
+    assert len(re.findall(r"^\| \[", index, re.MULTILINE)) == len(FINDINGS)
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_a_finding_shows_in_the_version_that_its_section_names(name: str, tmp_path: Path) -> None:
+    section = FINDINGS[name]
+    (program,) = (snippet.text for snippet in snippets(section) if snippet.language == "python")
+    assert "onnx_maxpool" not in program
+    compile(program, name, "exec")
+    (packages,) = re.findall(r"^PACKAGES = \((.*)\)$", program, re.MULTILINE)
     versions = {}
     for package in re.findall(r'"([^"]+)"', packages):
         try:
             versions[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             return  # scripts/write_findings.py ran it where that is
-    shown = run_script(path)
-    same_version = all(f"{name} {version}" in page for name, version in versions.items())
+    (tmp_path / "reproduce.py").write_text(program)
+    shown = run_script(tmp_path / "reproduce.py")
+    same_version = all(f"{name} {version}" in section for name, version in versions.items())
     assert shown.returncode in ({1} if same_version else {0, 1}), shown.stdout + shown.stderr
