@@ -30,8 +30,18 @@ class Model:
         """Whether the weights lie in a file of their own, too large for version control."""
         return self.write_weights is not None
 
+    @property
+    def file(self) -> str:
+        """The name of the model's file."""
+        return f"{self.name}.onnx"
+
+    def content(self) -> bytes:
+        """The bytes of the model's file."""
+        serialized: bytes = self.builder().SerializeToString(deterministic=True)
+        return serialized
+
     def write(self, folder: Path) -> list[Path]:
-        """Write `<name>.onnx`, and its weights if they are external, into an existing folder; the files written."""
-        path = folder / f"{self.name}.onnx"
-        path.write_bytes(self.builder().SerializeToString(deterministic=True))
+        """Write the model's file, and its weights if they are external, into an existing folder; the files written."""
+        path = folder / self.file
+        path.write_bytes(self.content())
         return [path] if self.write_weights is None else [path, self.write_weights(folder)]

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from builders import MODELS
 from onnx import numpy_helper
 
 import onnx_maxpool
@@ -50,8 +51,9 @@ def test_it_prints_what_the_case_expects(program: Path, case: Path) -> None:
     np.testing.assert_array_equal([[float(cell) for cell in row.split()] for row in rows], expected.reshape(-1, 2))
 
 
-def test_a_model_with_open_dimensions(program: Path) -> None:
-    done = run(program, RUNTIME, onnx_maxpool.library_path(), ROOT / "models" / "max_roi_pool_22_float.onnx")
+def test_a_model_with_open_dimensions(program: Path, tmp_path: Path) -> None:
+    (model,) = MODELS["max_roi_pool_22_float"].write(tmp_path)
+    done = run(program, RUNTIME, onnx_maxpool.library_path(), model)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("1 x 2 x 7 x 7\n")
 

@@ -20,11 +20,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from builders import MODELS
 from elftools.elf.elffile import ELFFile
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "ops" / "onnx_maxpool"
-MODEL = ROOT / "models" / "max_roi_pool_22_float.onnx"
 (VERSION,) = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
 HERE = f"{platform.system()} on {platform.machine()}"
 C_LIBRARY = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1"}
@@ -152,8 +152,9 @@ def test_a_wheel_runs_a_model_without_a_compiler(wheel: Path, tmp_path: Path) ->
     (site,) = home.glob("lib/python*/site-packages")
     # The wheel's package stands before: a .pth file adds at the end.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    (model,) = MODELS["max_roi_pool_22_float"].write(tmp_path)
     done = subprocess.run(
-        [python, "-I", "-c", SCRIPT, MODEL],
+        [python, "-I", "-c", SCRIPT, model],
         env={"PATH": str(tmp_path), "HOME": os.environ.get("HOME", "/")},
         cwd=tmp_path,
         capture_output=True,

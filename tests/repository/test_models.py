@@ -39,6 +39,7 @@ pytestmark = pytest.mark.slow("builds all sample models")
 
 onnx_maxpool.register_schemas()
 
+ROOT = Path(__file__).parent.parent.parent
 SMALL = [model for model in MODELS.values() if not model.has_large_weights]
 SMALL_HEAD = HeadSize(channels=8, hidden=96, classes=3, name="small_head")
 
@@ -58,6 +59,12 @@ def test_builds_are_byte_identical(model: Model, tmp_path: Path) -> None:
     (second,) = model.write(tmp_path)
     assert second.name == f"{model.name}.onnx"
     assert second.read_bytes() == built
+
+
+def test_the_models_are_those_of_the_kept_digests() -> None:
+    """With every version of onnx, NumPy and protobuf: `sha256sum` prints the same lines."""
+    built = [f"{hashlib.sha256(model.content()).hexdigest()}  {model.name}.onnx\n" for model in MODELS.values()]
+    assert "".join(built) == (ROOT / "models" / "models.sha256").read_text()
 
 
 @each_small_model
