@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from builders.model import Model
-from builders.roi_in_function import roi_in_function, roi_in_function_inputs
-from builders.roi_in_if import roi_in_if, roi_in_if_inputs
-from builders.roi_in_loop import roi_in_loop, roi_in_loop_inputs
+from builders.nested_roi import (
+    roi_in_function,
+    roi_in_function_inputs,
+    roi_in_if,
+    roi_in_if_inputs,
+    roi_in_loop,
+    roi_in_loop_inputs,
+)
 from builders.single_operator import single_operator_models
 from builders.spatial_pyramid import spatial_pyramid, spatial_pyramid_inputs
 from onnx_maxpool.demo.model import region_search, region_search_inputs
