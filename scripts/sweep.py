@@ -28,8 +28,8 @@ from sweep_points import Sweep, known_groups, sweeps, work
 
 from onnx_maxpool.benchmark.inputs import case_inputs
 from onnx_maxpool.benchmark.peers import Call, ours
+from onnx_maxpool.benchmark.results import timing
 from onnx_maxpool.benchmark.rows import Row, count_of
-from onnx_maxpool.benchmark.statistics import timing
 from onnx_maxpool.machine import cpus, machine
 from onnx_maxpool.types import dtype_of
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, MOST_WORK, drawn, group_of, mean_window
 from onnx_maxpool.benchmark.inputs import agreed
-from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
-from onnx_maxpool.benchmark.traffic import outputs
+from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase, outputs
 from onnx_maxpool.types import Array
 from onnx_maxpool.windows import roi_edges
 

@@ -16,17 +16,24 @@ import pytest
 
 import onnx_maxpool
 from onnx_maxpool.benchmark import peers
-from onnx_maxpool.benchmark.indices import per_channel, whole_tensor
 from onnx_maxpool.benchmark.inputs import agreed, row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, differing_cells, take_turns
 from onnx_maxpool.benchmark.models import our_model
-from onnx_maxpool.benchmark.peers import FORMS, INEXACT, OURS, PEERS, TRAFFIC
+from onnx_maxpool.benchmark.peers import FORMS, INEXACT, OURS, PEERS, TRAFFIC, per_channel, whole_tensor
 from onnx_maxpool.benchmark.processes import RefusalError, Runtime
 from onnx_maxpool.benchmark.report.terminal import digits, factor
-from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult, read_results
-from onnx_maxpool.benchmark.rows import ROI_CASES, ROWS, SLIDING_TYPES, AdaptiveCase, RoiCase, Row, SlidingCase, chosen
-from onnx_maxpool.benchmark.statistics import quartiles, timing
-from onnx_maxpool.benchmark.traffic import output_bytes
+from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult, quartiles, read_results, timing
+from onnx_maxpool.benchmark.rows import (
+    ROI_CASES,
+    ROWS,
+    SLIDING_TYPES,
+    AdaptiveCase,
+    RoiCase,
+    Row,
+    SlidingCase,
+    chosen,
+    output_bytes,
+)
 from onnx_maxpool.benchmark.worker import SHORTEST_SAMPLE, answer, one_line
 from onnx_maxpool.cli.bench import write_json
 from onnx_maxpool.cli.main import main

@@ -15,10 +15,8 @@ from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, fro
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant
 from onnx_maxpool.benchmark.peers import OURS
-from onnx_maxpool.benchmark.results import Entry, RowResult
-from onnx_maxpool.benchmark.rows import ROI_CASES, AdaptiveCase, Row, SlidingCase
-from onnx_maxpool.benchmark.statistics import timing
-from onnx_maxpool.benchmark.traffic import output_bytes
+from onnx_maxpool.benchmark.results import Entry, RowResult, timing
+from onnx_maxpool.benchmark.rows import ROI_CASES, AdaptiveCase, Row, SlidingCase, output_bytes
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.types import element_type
 

@@ -13,10 +13,8 @@ import numpy as np
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.peers import OURS, TRAFFIC
 from onnx_maxpool.benchmark.processes import RefusalError, Runtime
-from onnx_maxpool.benchmark.results import Entry, Results, RowResult
-from onnx_maxpool.benchmark.rows import Row, count_of
-from onnx_maxpool.benchmark.statistics import timing
-from onnx_maxpool.benchmark.traffic import input_bytes, output_bytes
+from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
+from onnx_maxpool.benchmark.rows import Row, count_of, input_bytes, output_bytes
 from onnx_maxpool.difference import first_difference
 
 PATIENCE = 15.0

@@ -10,8 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from onnx_maxpool.benchmark.results import Overhead
-from onnx_maxpool.benchmark.statistics import Timing, timing
+from onnx_maxpool.benchmark.results import Overhead, Timing, timing
 
 # A model that stock ONNX Runtime takes too. The first session of a process also loads the library and sets up ONNX
 # Runtime; the later ones show what each further session costs.

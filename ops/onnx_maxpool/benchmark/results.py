@@ -1,8 +1,9 @@
-"""What a benchmark finds, and how it is written: as one JSON document, or as JSON Lines."""
+"""What a benchmark finds: quartiles, and how they are written, as one JSON document or as JSON Lines."""
 
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,11 +11,44 @@ from typing import Any
 
 from onnx_maxpool.benchmark.peers import INEXACT, OURS, PEERS, TRAFFIC
 from onnx_maxpool.benchmark.rows import CASES, Row, count_of
-from onnx_maxpool.benchmark.statistics import Timing
 from onnx_maxpool.errors import InputError
 
 FORMAT = 2
 """Of the JSON; raised when a reader of an older one could misread it."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds per run."""
+
+    median: float
+    lower: float
+    """The first quartile."""
+    upper: float
+    """The third quartile."""
+    samples: int
+    runs: int
+    """In the sample that had fewest; more than 1 where a run is short."""
+
+    @property
+    def spread(self) -> float:
+        """Half the distance between the quartiles, in parts of the median."""
+        return (self.upper - self.lower) / 2 / self.median
+
+
+def timing(samples: Sequence[tuple[float, int]]) -> Timing:
+    """Of samples `(seconds per run, runs)`, one at least."""
+    seconds = [sample[0] for sample in samples]
+    lower, median, upper = quartiles(seconds)
+    return Timing(median, lower, upper, len(samples), min(runs for _, runs in samples))
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """The quartiles, with the least value as the 0th and the greatest as the 4th, and linear in between."""
+    if len(values) == 1:
+        return values[0], values[0], values[0]
+    lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
+    return lower, median, upper
 
 
 @dataclass

@@ -82,7 +82,7 @@ def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, ma
     console.print(grid_report(results))
     picture = None
     if plot is not None:
-        from onnx_maxpool.benchmark.report.grid_plot import write_grid_plot  # matplotlib, which is an extra's
+        from onnx_maxpool.benchmark.report.plots import write_grid_plot  # matplotlib, which is an extra's
 
         picture = write_grid_plot(results, plot / "grid.svg")
     if markdown is not None:

@@ -14,10 +14,8 @@ from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes, compare
 from onnx_maxpool.benchmark.peers import OURS
 from onnx_maxpool.benchmark.processes import RefusalError
-from onnx_maxpool.benchmark.results import Entry, Results, RowResult
-from onnx_maxpool.benchmark.rows import Row
-from onnx_maxpool.benchmark.statistics import timing
-from onnx_maxpool.benchmark.traffic import input_bytes, output_bytes
+from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
+from onnx_maxpool.benchmark.rows import Row, input_bytes, output_bytes
 
 SECONDS_PER_ROW = 0.3
 """For the samples; to make the row ready takes about as long."""

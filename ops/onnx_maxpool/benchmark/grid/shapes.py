@@ -10,8 +10,7 @@ from itertools import islice
 import numpy as np
 
 from onnx_maxpool.benchmark.inputs import agreed
-from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
-from onnx_maxpool.benchmark.traffic import outputs
+from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase, outputs
 from onnx_maxpool.operators.registry import OPERATORS
 
 MOST_CELLS = 2**24

@@ -11,9 +11,8 @@ import numpy as np
 from onnx_maxpool.benchmark.grid.race import group_of_result
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
 from onnx_maxpool.benchmark.peers import OURS
-from onnx_maxpool.benchmark.results import Entry, RowResult
+from onnx_maxpool.benchmark.results import Entry, RowResult, Timing
 from onnx_maxpool.benchmark.rows import Row, count_of
-from onnx_maxpool.benchmark.statistics import Timing
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,12 @@ made beforehand, graphs compiled, and outputs allocated beforehand where the run
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
+
+import numpy as np
 
 from onnx_maxpool.benchmark.rows import Row
 from onnx_maxpool.types import Array
@@ -32,7 +35,7 @@ class Call:
 
 
 class Peer(Protocol):
-    """A module of this package."""
+    """A module of this package, or an object in one."""
 
     def versions(self) -> Mapping[str, str]:
         """Versions by distribution."""
@@ -44,8 +47,8 @@ class Peer(Protocol):
 OURS, TRAFFIC = "onnx-maxpool", "memory traffic"
 MODULES = {
     OURS: "ours",
-    "with control flow": "with_control_flow",
-    "without control flow": "without_control_flow",
+    "with control flow": "portable.WITH_CONTROL_FLOW",
+    "without control flow": "portable.WITHOUT_CONTROL_FLOW",
     "ONNX Runtime": "onnxruntime",
     "OpenVINO": "openvino",
     "torch": "torch",
@@ -53,7 +56,7 @@ MODULES = {
     "MNN": "mnn",
     TRAFFIC: "memory_traffic",
 }
-"""Modules by the name under which tables and plots show them."""
+"""The module of each, or an object in one, by the name under which tables and plots show it."""
 
 FORMS = ("with control flow", "without control flow")
 """Of `to_portable`, in ONNX Runtime without our library."""
@@ -71,5 +74,20 @@ it. The other peers cannot be told."""
 
 
 def load(name: str) -> Peer:
-    """The module; raises ImportError where its runtime is not installed."""
-    return cast("Peer", importlib.import_module(f"{__name__}.{MODULES[name]}"))
+    """The peer; raises ImportError where its runtime is not installed."""
+    module, _, within = MODULES[name].partition(".")
+    found = importlib.import_module(f"{__name__}.{module}")
+    return cast("Peer", getattr(found, within) if within else found)
+
+
+def whole_tensor(outputs: Sequence[Array], x: tuple[int, ...]) -> list[Array]:
+    """Outputs whose indices, if there are any, number each channel's cells: numbered over all of `x` (P5)."""
+    values, *indices = outputs
+    channels = np.arange(x[0] * x[1], dtype=np.int64).reshape(*x[:2], *(1 for _ in x[2:]))
+    return [values, *(index + channels * math.prod(x[2:]) for index in indices)]
+
+
+def per_channel(outputs: Sequence[Array], x: tuple[int, ...]) -> list[Array]:
+    """Outputs whose indices number the cells of `x`: numbered in each channel (A3)."""
+    values, *indices = outputs
+    return [values, *(index % math.prod(x[2:]) for index in indices)]

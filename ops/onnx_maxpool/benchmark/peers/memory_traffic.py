@@ -15,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from onnx_maxpool.benchmark.peers import Call
-from onnx_maxpool.benchmark.rows import Row
-from onnx_maxpool.benchmark.traffic import output_bytes
+from onnx_maxpool.benchmark.rows import Row, output_bytes
 from onnx_maxpool.types import Array
 
 WORD = 8

@@ -8,9 +8,8 @@ from importlib.metadata import version
 
 import onnxruntime as ort
 
-from onnx_maxpool.benchmark.indices import per_channel
 from onnx_maxpool.benchmark.models import standard_model
-from onnx_maxpool.benchmark.peers import Call
+from onnx_maxpool.benchmark.peers import Call, per_channel
 from onnx_maxpool.benchmark.peers._session import bound_call, session_options
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Row
 from onnx_maxpool.types import Array

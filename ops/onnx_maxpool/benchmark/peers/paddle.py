@@ -12,8 +12,7 @@ import paddle
 from paddle.nn import functional
 from paddle.vision.ops import roi_pool
 
-from onnx_maxpool.benchmark.indices import whole_tensor
-from onnx_maxpool.benchmark.peers import Call
+from onnx_maxpool.benchmark.peers import Call, whole_tensor
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
 from onnx_maxpool.types import Array
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from onnx_maxpool.benchmark.indices import whole_tensor
-from onnx_maxpool.benchmark.peers import Call
+from onnx_maxpool.benchmark.peers import Call, whole_tensor
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
 from onnx_maxpool.types import Array
 

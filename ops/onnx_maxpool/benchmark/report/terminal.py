@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, INEXACT, OURS, PEERS, TRAFFIC
-from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult
+from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult, Timing
 from onnx_maxpool.benchmark.rows import SlidingCase, count_of
-from onnx_maxpool.benchmark.statistics import Timing
 
 NOTHING = "-"
 TEXT_COLUMNS = 2
