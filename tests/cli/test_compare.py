@@ -19,10 +19,9 @@ from onnx.reference.ops.op_relu import Relu
 import onnx_maxpool
 from onnx_maxpool import reference_evaluator, to_portable
 from onnx_maxpool.adapters.python.rewriting import register_python_ops
-from onnx_maxpool.cli.comparison import compare, deviation
+from onnx_maxpool.cli.comparison import compare, compare_nodes, deviation
 from onnx_maxpool.cli.inputs import model_inputs
 from onnx_maxpool.cli.main import main
-from onnx_maxpool.cli.node_comparison import compare_nodes
 from onnx_maxpool.graph.reading import read_model
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.roi import roi_max
@@ -249,7 +248,7 @@ def test_a_wrong_index_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         y, *index = definition.evaluate(*inputs, **attributes)
         return (y, *(i + 1 for i in index))
 
-    monkeypatch.setattr("onnx_maxpool.cli.node_comparison.operator", lambda _: replace(definition, evaluate=off))
+    monkeypatch.setattr("onnx_maxpool.cli.comparison.operator", lambda _: replace(definition, evaluate=off))
     name = "adaptive_max_pool_8_float_int64"
     (node,) = compare_nodes(MODELS[name].builder(), MODELS[name].inputs())
     assert node.difference is not None

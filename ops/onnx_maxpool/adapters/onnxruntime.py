@@ -20,8 +20,8 @@ from onnx_maxpool.graph.nodes import OperatorNode, own_functions
 from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, check_ort_file, is_ort_format, read_model
 from onnx_maxpool.graph.survey import Survey
-from onnx_maxpool.operators.attributes import attribute_value
 from onnx_maxpool.operators.registry import newest_versions
+from onnx_maxpool.operators.schemas import attribute_value
 from onnx_maxpool.types import BinEdges, PythonFunction
 
 Providers = Sequence[str | tuple[str, dict[Any, Any]]]

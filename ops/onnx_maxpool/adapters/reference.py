@@ -12,10 +12,9 @@ from onnx_maxpool.graph.nodes import canonical_domain, every_node
 from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.attributes import check_kind
 from onnx_maxpool.operators.definition import too_old
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
-from onnx_maxpool.operators.schemas import register_schemas
+from onnx_maxpool.operators.schemas import check_kind, register_schemas
 from onnx_maxpool.types import Array, BinEdges
 from onnx_maxpool.windows import check_bin_edges
 

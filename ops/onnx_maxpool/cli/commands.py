@@ -23,14 +23,13 @@ from onnx_maxpool.adapters.portable import to_portable
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.batch import batch
 from onnx_maxpool.cli.bench import bench
-from onnx_maxpool.cli.comparison import check_comparable, compare_sessions
+from onnx_maxpool.cli.comparison import check_comparable, compare_nodes, compare_sessions
 from onnx_maxpool.cli.comparison import compare as compare_runs
 from onnx_maxpool.cli.conformance import ConformanceCommand, conformance
 from onnx_maxpool.cli.conversion_check import Check, check_conversion
 from onnx_maxpool.cli.information import info
 from onnx_maxpool.cli.inputs import has_roi_operators, model_inputs, parse_dims
 from onnx_maxpool.cli.inspection import inspect_model
-from onnx_maxpool.cli.node_comparison import compare_nodes
 from onnx_maxpool.cli.outputs import (
     prepare_files,
     prepare_inputs,

@@ -1,9 +1,12 @@
-"""Compare a model's outputs with another's: first difference (rules G3, G4 and G6), and how far they are apart."""
+"""Compare a model's outputs with another's, and its nodes with the reference: rules G3, G4 and G6.
+
+Outputs: the first difference, and how far they are apart. Our nodes: exactly, each on the inputs that it really got.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,10 +16,14 @@ import onnxruntime as ort
 from onnx.reference import ReferenceEvaluator
 
 from onnx_maxpool.adapters.arrays import run
+from onnx_maxpool.adapters.python.calls import Call
+from onnx_maxpool.adapters.python.observing import observed_session
 from onnx_maxpool.cli.inputs import needed_inputs
 from onnx_maxpool.difference import Difference, differing_cells, first_difference
-from onnx_maxpool.errors import InputError
-from onnx_maxpool.types import Array, element_type, type_name
+from onnx_maxpool.errors import InputError, OperatorError
+from onnx_maxpool.graph.reading import Model
+from onnx_maxpool.operators import operator
+from onnx_maxpool.types import Array, BinEdges, element_type, type_name
 
 TOLERANCES = {"float16": 1e-2, "bfloat16": 5e-2, "float": 1e-4, "double": 1e-4}
 """How far outputs may be apart, by their element type, in parts of an output's largest value.
@@ -138,3 +145,69 @@ def deviation(expected: Array, actual: Array) -> Deviation:
     absolute = float(np.where(np.isnan(apart), np.inf, apart).max())
     largest = float(np.where(np.isfinite(sizes), sizes, 0).max())
     return Deviation(absolute, absolute / largest if largest else np.inf)
+
+
+@dataclass
+class NodeComparison:
+    """One of our nodes, in all its runs."""
+
+    label: str
+    """Its name and place; a function's node stands once, whoever calls it."""
+    operator: str
+    """With its version, `MaxRoiPool-22`."""
+    runs: int = 0
+    """How often it ran: a Loop's in each iteration, a function's in each call, one in a branch not taken never."""
+    difference: str | None = None
+    """The first run that differs, which output, and where; None where all are equal."""
+    not_compared: str | None = None
+    """Why the node cannot be compared; None where it can."""
+
+
+def compare_nodes(
+    model: Model,
+    inputs: Mapping[str, Array],
+    sess_options: ort.SessionOptions | None = None,
+    *,
+    bin_edges: BinEdges | None = None,
+) -> list[NodeComparison]:
+    """Run `model` in ONNX Runtime and compare what each of our nodes gave with the reference's answer to what it got.
+
+    `sess_options` must be new ones. Raises what `load` and the run raise.
+    """
+    nodes: list[NodeComparison] = []
+    folded: list[tuple[int, Call, Sequence[Array], Sequence[Array]]] = []
+
+    def observe(number: int, call: Call, given: Sequence[Array], found: Sequence[Array]) -> None:
+        if not nodes:  # ONNX Runtime runs nodes whose inputs are constants while it makes the session
+            folded.append((number, call, given, found))
+            return
+        node = nodes[number]
+        node.runs += 1
+        if node.difference is None:
+            difference = _difference(call, given, found)
+            node.difference = difference and f"run {node.runs}: {difference}"
+
+    observed = observed_session(model, observe, sess_options, bin_edges=bin_edges)
+    for i, found in enumerate(observed.nodes):
+        nodes.append(NodeComparison(found.label, found.operator, not_compared=observed.unobserved.get(i)))
+    for seen in folded:
+        observe(*seen)
+    if nodes:
+        run(observed.session, inputs)
+    return nodes
+
+
+def _difference(call: Call, given: Sequence[Array], found: Sequence[Array]) -> str | None:
+    """How `found` differs from the reference's outputs; None where it does not."""
+    definition = operator(call.operator)
+    try:
+        expected = definition.compute(
+            call.version, *given, with_index=len(found) > 1, bin_edges=call.bin_edges, **call.attributes
+        )
+    except OperatorError as error:
+        return f"the reference rejects the inputs: {error}"
+    for name, wanted, got in zip(definition.outputs, expected, found, strict=False):
+        difference = first_difference(wanted, got)
+        if difference is not None:
+            return f"{name}: {difference}"
+    return None

@@ -16,9 +16,8 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand
 
-from onnx_maxpool.cli.bugs import bugs_of, prepare_bugs
 from onnx_maxpool.cli.outputs import prepare_files
-from onnx_maxpool.cli.reports import STDOUT, Reports, check_extra
+from onnx_maxpool.cli.reports import STDOUT, Reports, bugs_of, check_extra, prepare_bugs
 from onnx_maxpool.cli.search import check_search, print_search, searched
 from onnx_maxpool.cli.terminal import add_row, plain_table
 from onnx_maxpool.conformance.backends import BACKENDS

@@ -18,9 +18,8 @@ from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.attributes import attribute_value
 from onnx_maxpool.operators.registry import versions_of
-from onnx_maxpool.operators.schemas import dims_of
+from onnx_maxpool.operators.schemas import attribute_value, dims_of
 from onnx_maxpool.types import Dims, type_name
 
 UNKNOWN = "unknown"

@@ -1,4 +1,4 @@
-"""The report files of `onnx-maxpool conformance`."""
+"""What `onnx-maxpool conformance` writes: reports, and a folder for each bug."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
+from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+from onnx_maxpool.conformance.bugs import write_bugs
 from onnx_maxpool.conformance.report.changes import Outcomes
 from onnx_maxpool.conformance.report.records import json_report
+from onnx_maxpool.conformance.run.judge import Result
 from onnx_maxpool.conformance.run.runner import BackendRun
-from onnx_maxpool.errors import InputError
+from onnx_maxpool.conformance.run.worker import Worker
+from onnx_maxpool.errors import InputError, printable
 
 STDOUT = Path("-")
 """The name that stands for it where a file is to be named."""
@@ -57,3 +62,31 @@ class Reports:
             if self.markdown is not None:
                 self.markdown.write_text(pages.markdown(runs, before), encoding="utf-8")
         return [path for path in wanted if path is not None]
+
+
+def prepare_bugs(folder: Path | None) -> None:
+    """Make the folder, before a run of minutes. Raises InputError where something else is there."""
+    if folder is None:
+        return
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--bugs {folder} is a file, expected a folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise InputError(f"--bugs {folder}: the folder has files already, expected a new or an empty one")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def bugs_of(runs: Sequence[BackendRun], folder: Path, time_limit: float, python: str | None) -> list[Path]:
+    """Write a folder for each divergence, with what it is at on stderr; the folders."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    written: list[Path] = []
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("reducing")
+        for run in runs:
+
+            def advance(result: Result, name: str = run.backend) -> None:
+                progress.update(task, description=printable(f"{name} reducing {result.case.name}"))
+
+            with Worker(run.backend, time_limit, python) as worker:
+                written += write_bugs(folder, run, worker.execute, advance)
+    return written

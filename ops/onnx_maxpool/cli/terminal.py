@@ -9,9 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from onnx_maxpool.cli.comparison import Comparison
+from onnx_maxpool.cli.comparison import Comparison, NodeComparison
 from onnx_maxpool.cli.inspection import ModelFacts, NodeFacts, StockAnswer, TensorFacts
-from onnx_maxpool.cli.node_comparison import NodeComparison
 from onnx_maxpool.cli.outputs import summary
 from onnx_maxpool.difference import Difference
 from onnx_maxpool.errors import printable, shape

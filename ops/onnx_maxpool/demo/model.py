@@ -17,6 +17,8 @@ It is made so that every runtime gives the same bits:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 import onnx
@@ -27,6 +29,19 @@ from onnx_maxpool.types import Array
 
 STRIDE = 2
 """Pixels per cell of the feature map."""
+
+Box = tuple[int, int, int, int]
+"""`(x1, y1, x2, y2)` in pixels, both corners inclusive."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A region that looks like the query."""
+
+    box: Box
+    score: float
+    """The cosine of its descriptor and the query's, at most 1."""
+
 
 GRAPH = """
 region_search (uint8[H,W,3] image, float[R,4] boxes, float[1,4] query) => (double[K] scores, int64[K] best)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import skimage.data
 from PIL import Image, ImageDraw, ImageFont
 
-from onnx_maxpool.demo.matches import Box, Match
+from onnx_maxpool.demo.model import Box, Match
 
 Colour = tuple[int, int, int]
 

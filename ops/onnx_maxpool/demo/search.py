@@ -14,8 +14,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NotSupported
 
 from onnx_maxpool.adapters.onnxruntime import load
-from onnx_maxpool.demo.matches import Box, Match
-from onnx_maxpool.demo.model import grid_of_boxes, region_search
+from onnx_maxpool.demo.model import Box, Match, grid_of_boxes, region_search
 from onnx_maxpool.types import Array
 
 if TYPE_CHECKING:

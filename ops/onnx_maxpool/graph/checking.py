@@ -11,9 +11,9 @@ from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.graph.nodes import OperatorNode
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.attributes import attribute_value, check_kind
 from onnx_maxpool.operators.definition import too_old
 from onnx_maxpool.operators.registry import OperatorVersion, versions_of
+from onnx_maxpool.operators.schemas import attribute_value, check_kind
 from onnx_maxpool.types import type_name
 
 

@@ -1,4 +1,7 @@
-"""The schemas of the operators that ONNX does not define: with them onnx.checker and onnx.shape_inference know them."""
+"""The schemas of the operators that ONNX does not define: with them onnx.checker and onnx.shape_inference know them.
+
+And what a node of ONNX says of its attributes: their kinds and values.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,10 @@ import atexit
 import threading
 from typing import Any
 
-from onnx import TensorProto, TensorShapeProto, TypeProto, defs, helper, numpy_helper, shape_inference
+from onnx import AttributeProto, TensorProto, TensorShapeProto, TypeProto, defs, helper, numpy_helper, shape_inference
 
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.operators import operator
-from onnx_maxpool.operators.attributes import attribute_value, check_kind
 from onnx_maxpool.operators.definition import Attribute, Operator, Schema, index_type
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion
 from onnx_maxpool.types import Dims, tensor_type
@@ -146,3 +148,16 @@ def _known_integers(context: Any, i: int, given: TypeProto | None) -> Dims | Non
 
 def _tensor(element_type: int, dims: Dims | None) -> TypeProto:
     return helper.make_tensor_type_proto(element_type, dims)
+
+
+def attribute_value(attribute: AttributeProto) -> Any:
+    """An attribute as a number, a list or a text; of a text that is not UTF-8, bytes that are not are escaped."""
+    value = helper.get_attribute_value(attribute)
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
+
+
+def check_kind(version: OperatorVersion, attribute: AttributeProto, expected: str) -> None:
+    """Raise OperatorError for an attribute of another type than the version's, by ONNX's names."""
+    found = AttributeProto.AttributeType.Name(attribute.type)
+    if found != expected:
+        raise OperatorError(f"{version.name}: attribute {attribute.name} is {found}, expected {expected}")

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.cases._building import make
-from onnx_maxpool.conformance.cases._inputs import both
+from onnx_maxpool.conformance.cases._building import both, make
 from onnx_maxpool.operators.registry import versions_of
 
 

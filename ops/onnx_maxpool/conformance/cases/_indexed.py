@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.cases._building import OURS
-from onnx_maxpool.conformance.cases._inputs import INF, NAN, extremes, finest, line
+from onnx_maxpool.conformance.cases._building import INF, NAN, OURS, extremes, finest, line
 from onnx_maxpool.types import Array, dtype_of
 
 Put = Callable[..., Case]

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from onnx_maxpool.conformance.case import Case, Level
-from onnx_maxpool.conformance.cases._building import OURS, make, refusal
+from onnx_maxpool.conformance.cases._building import OURS, both, make, refusal, rising
 from onnx_maxpool.conformance.cases._indexed import in_type, shared_cases
-from onnx_maxpool.conformance.cases._inputs import both, rising
 from onnx_maxpool.hashing import integers
 from onnx_maxpool.operators.registry import OperatorVersion, versions_of
 from onnx_maxpool.types import Array

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.cases._building import refusal
-from onnx_maxpool.conformance.cases._inputs import both
+from onnx_maxpool.conformance.cases._building import both, refusal
 from onnx_maxpool.conformance.cases._roi import shared_cases
 from onnx_maxpool.conformance.cases._roi.operator import RoiOperator
 from onnx_maxpool.operators.registry import versions_of

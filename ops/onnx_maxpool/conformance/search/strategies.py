@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.cases._max_pool import as_max_pool
 from onnx_maxpool.conformance.reduction.candidates import with_attributes
-from onnx_maxpool.conformance.search.dice import Dice
-from onnx_maxpool.conformance.search.values import cells, traits_of
+from onnx_maxpool.conformance.search.drawing import Dice, cells, traits_of
 from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, newest_version, snake_case

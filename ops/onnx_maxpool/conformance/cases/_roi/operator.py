@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from onnx_maxpool.conformance.case import Case, Level
-from onnx_maxpool.conformance.cases._building import make
-from onnx_maxpool.conformance.cases._inputs import in_types
+from onnx_maxpool.conformance.cases._building import in_types, make
 from onnx_maxpool.operators.registry import OperatorVersion
 from onnx_maxpool.types import Array
 

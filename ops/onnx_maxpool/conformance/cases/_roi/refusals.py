@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.cases._building import OURS, refusal
-from onnx_maxpool.conformance.cases._inputs import INF, NAN, both, rising
+from onnx_maxpool.conformance.cases._building import INF, NAN, OURS, both, refusal, rising
 from onnx_maxpool.conformance.cases._roi.operator import RoiOperator
 
 

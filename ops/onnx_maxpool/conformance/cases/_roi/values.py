@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.cases._building import OURS
-from onnx_maxpool.conformance.cases._inputs import INF, NAN, both, extremes, finest, line, rising
+from onnx_maxpool.conformance.cases._building import INF, NAN, OURS, both, extremes, finest, line, rising
 from onnx_maxpool.conformance.cases._roi.operator import RoiOperator
 from onnx_maxpool.types import dtype_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.cases._building import OURS
-from onnx_maxpool.conformance.cases._inputs import both, rising
+from onnx_maxpool.conformance.cases._building import OURS, both, rising
 from onnx_maxpool.conformance.cases._roi.operator import RoiOperator
 
 
