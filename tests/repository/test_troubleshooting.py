@@ -1,4 +1,4 @@
-"""The messages of docs/troubleshooting/index.md are what ONNX Runtime, onnx and torch say."""
+"""The messages of docs/troubleshooting.md are what ONNX Runtime, onnx and torch say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from builders import MODELS
 from onnx.reference import ReferenceEvaluator
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs" / "troubleshooting" / "index.md").read_text()
+PAGE = (ROOT / "docs" / "troubleshooting.md").read_text()
 HEADINGS = [heading.replace("...", "") for heading in re.findall(r"^## .*?`(.*?)`", PAGE, re.MULTILINE)]
 
 
