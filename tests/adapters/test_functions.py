@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from builders import MODELS, Model
 from onnx import helper
-from support.child import run_python
 from support.one_node import assert_same, random_rois, reference_rois, roi_model
+from support.processes import run_python
 from support.strategies import FUNCTIONS
 
 import onnx_maxpool

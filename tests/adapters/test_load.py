@@ -19,8 +19,8 @@ import onnxruntime as ort
 import pytest
 from builders import MODELS
 from support import one_node
-from support.child import run_python
 from support.one_node import Array, assert_same, random_rois, reference_rois, roi_model
+from support.processes import run_python
 
 import onnx_maxpool
 

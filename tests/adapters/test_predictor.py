@@ -15,7 +15,7 @@ import onnx
 import pytest
 from builders import MODELS
 from support.one_node import assert_same, native_rois, roi_model
-from support.ragged import HEAD, assert_rows_match, describe, ragged_rows
+from support.rows import HEAD, assert_rows_match, describe, ragged_rows
 
 from onnx_maxpool import InputError, Predictor, RowError, collate, load, run, split
 from onnx_maxpool.adapters import predictor as module

@@ -17,8 +17,8 @@ import onnxruntime as ort
 import pytest
 from builders import MODELS, Model
 from onnx import helper, parser
-from support.child import run_python
 from support.one_node import Array, assert_same, random_rois, roi_model
+from support.processes import run_python
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError

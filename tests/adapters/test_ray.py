@@ -1,11 +1,13 @@
 """Ray Data runs `Predictor` as it stands, and `onnx-maxpool batch --engine ray`, on a cluster of two nodes.
 
-The cluster is Ray's own test utility: every node is a set of processes of this machine.
+The cluster is Ray's own test utility: every node is a set of processes of this machine. scripts/time_batch.py starts
+clusters of its own.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +18,36 @@ import pyarrow.parquet as pq
 import pytest
 import ray
 from ray.cluster_utils import Cluster
-from support.processes import descendants
-from support.ragged import HEAD, SLOW, assert_rows_match, ragged_rows
-from support.tables import Command, assert_output_matches, batch_command, read_output, table, write_input
+from support.processes import descendants, run_python
+from support.rows import (
+    HEAD,
+    SLOW,
+    Command,
+    assert_output_matches,
+    assert_rows_match,
+    batch_command,
+    ragged_rows,
+    read_output,
+    table,
+    write_input,
+)
 
 import onnx_maxpool
 
 pytestmark = pytest.mark.slow("starts clusters")
 
 ACTOR = "ray::MapWorker"
+SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "time_batch.py"
+
+
+def test_the_page(tmp_path: Path) -> None:
+    """That scripts/time_batch.py writes, of few rows: no time is compared with anything."""
+    page = tmp_path / "batch.md"
+    done = run_python(SCRIPT, "--rows", "2", "10", "--small-rows", "400", "--turns", "1", "--page", page)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert len(re.findall(r"^\| (?:a bare loop|`Predictor`|`--engine)", text, re.MULTILINE)) == 4 + 5
+    assert "400 rows of 16 × 38 × 50 and 50 ROIs" in text
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,8 @@
-"""`load`, `register`, `library_path`, and what sessions do with a model that has our operators."""
+"""`load`, `register`, `library_path`, and what sessions do with a model that has our operators.
+
+Models import ai.onnx with or without a node of it: where none is imported, ONNX Runtime assumes opset 1000, and prints
+a warning. What an older ONNX Runtime cannot do is expected to fail there, and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+import conftest
 import numpy as np
 import onnx
 import onnxruntime as ort
 import onnxruntime_extensions
 import pytest
+from builders import MODELS
 from onnx import TensorProto, helper, numpy_helper, parser
 from support.one_node import Array, assert_same, random_rois, reference_rois, roi_model
 
 import onnx_maxpool
+from onnx_maxpool import OperatorError
 from onnx_maxpool.adapters import onnxruntime as ort_adapter
+from onnx_maxpool.conformance import all_cases
 
 X, ROIS = random_rois(np.random.default_rng(0), np.dtype(np.float32), (2, 6, 12, 14), 20, 1.0)
 
@@ -227,3 +235,40 @@ def test_a_runtime_that_is_too_old() -> None:
         r'"onnxruntime>=([\d.]+)"', (Path(__file__).parent.parent.parent / "pyproject.toml").read_text()
     )
     assert said == [(1, f"onnx_maxpool: ONNX Runtime is 1.22.1, expected {floor} or newer")]
+
+
+def of_each_operator() -> list[str]:
+    names = {model.builder().graph.node[0].op_type: name for name, model in MODELS.items() if "_float" in name}
+    return sorted(names.values())
+
+
+@pytest.mark.parametrize("name", of_each_operator())
+def test_a_session_prints_nothing(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    options = ort.SessionOptions()
+    options.log_severity_level = 2  # warnings too
+    session = onnx_maxpool.load(MODELS[name].builder(), options)
+    session.run(None, MODELS[name].inputs())
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_function_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    onnx_maxpool.adaptive_max_pool(np.ones((1, 1, 3, 3), np.float32), (2, 2))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_conformance_cases_import_it() -> None:
+    assert all("" in {entry.domain for entry in case.model().opset_import} for case in all_cases())
+
+
+REFUSED = OperatorError(f"expected the default, {conftest.NEEDS_NEWER_RUNTIME} 1.28 or newer")
+
+
+@pytest.mark.parametrize("is_older", [True, False])
+@pytest.mark.parametrize("error", [REFUSED, OperatorError("another")])
+def test_expected_failures(is_older: bool, error: OperatorError, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conftest, "IS_OLDER_RUNTIME", is_older)
+    call = conftest.pytest_runtest_call()
+    next(call)
+    outcome = pytest.xfail.Exception if is_older and error is REFUSED else OperatorError
+    with pytest.raises(outcome, match=str(error)):
+        call.throw(error)

@@ -1,7 +1,12 @@
-"""to_portable without control flow: what it gives in runtimes beside us, what it writes, what it rejects."""
+"""to_portable without control flow: what it gives in runtimes beside us, what it writes, what it rejects.
+
+Single operators are run in the runtimes of the extra `runtimes` by `scripts/try_runtimes.py --beside`, a step of
+scripts/check; here are whole models.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -13,9 +18,10 @@ import numpy as np
 import onnx
 import pytest
 from builders import MODELS
-from onnx import helper, parser, shape_inference
+from onnx import TensorProto, helper, numpy_helper, parser, shape_inference
 from support import one_node
-from support.portable_runtimes import Run, assert_equal, in_onnxruntime, in_openvino, in_reference
+from support.portable_runtimes import Feeds, Run, assert_equal, in_onnxruntime, in_openvino, in_reference
+from support.processes import run_python
 from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase
 
 import onnx_maxpool
@@ -23,7 +29,7 @@ from onnx_maxpool import OperatorError, to_portable
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.types import Array
 
-pytestmark = pytest.mark.slow("compiles a converted model for each case in three runtimes")
+pytestmark = pytest.mark.slow("compiles a converted model for each case in three runtimes, and starts others")
 
 KINDS = {
     *("Abs", "Add", "Cast", "Concat", "Constant", "Expand", "Floor", "Gather", "Identity", "Less"),
@@ -241,6 +247,20 @@ def test_an_output_without_a_declared_type_gets_one() -> None:
     assert_equal(in_onnxruntime(to_portable(proto, control_flow=False), feeds), expected)
 
 
+def sized_sample(name: str, folder: Path) -> tuple[Path, dict[str, Array], dict[str, int]]:
+    """A sample model, its inputs, and the sizes that its symbolic dimensions have in them."""
+    path, *_ = MODELS[name].write(folder)
+    inputs = MODELS[name].inputs()
+    declared = {value.name: value.type.tensor_type.shape.dim for value in onnx.load(path).graph.input}
+    dims = {
+        dim.dim_param: size
+        for value, array in inputs.items()
+        for dim, size in zip(declared[value], array.shape, strict=True)
+        if dim.dim_param
+    }
+    return path, inputs, dims
+
+
 @pytest.mark.parametrize(
     ("name", "run"),
     [
@@ -252,18 +272,74 @@ def test_an_output_without_a_declared_type_gets_one() -> None:
 )
 def test_whole_models(name: str, run: Run, tmp_path: Path) -> None:
     """With the numbers of the native library."""
-    path, *_ = MODELS[name].write(tmp_path)
-    inputs = MODELS[name].inputs()
-    declared = {value.name: value.type.tensor_type.shape.dim for value in onnx.load(path).graph.input}
-    dims = {
-        dim.dim_param: size
-        for value, array in inputs.items()
-        for dim, size in zip(declared[value], array.shape, strict=True)
-        if dim.dim_param
-    }
+    path, inputs, dims = sized_sample(name, tmp_path)
     model = to_portable(path, control_flow=False, dims=dims)
     assert not {"Loop", "If"} & {node.op_type for node in model.graph.node}
     assert_equal(run(model, inputs), onnx_maxpool.run(onnx_maxpool.load(path), inputs))
+
+
+WORKER = Path(__file__).resolve().parents[2] / "scripts" / "runtime_worker.py"
+
+
+def of_an_extra(runtime: str, module: str) -> Any:
+    """Where scripts/check runs the tests, conftest.py rejects that one is missing."""
+    missing = importlib.util.find_spec(module) is None
+    return pytest.param(runtime, marks=pytest.mark.skipif(missing, reason=f"{module} is not installed"))
+
+
+OTHERS = [of_an_extra("opencv", "cv2"), of_an_extra("tract", "tract")]
+
+
+def run_in(runtime: str, model: onnx.ModelProto, feeds: Feeds, folder: Path) -> list[Array]:
+    """What a runtime gives, in another process, as some crash."""
+    job = folder / "job" / "0000"
+    job.mkdir(parents=True)
+    onnx.save_model(model, job / "model.onnx")
+    np.savez(job / "inputs.npz", **feeds)
+    done = run_python(WORKER, runtime, job.parent, "0")
+    assert done.returncode == 0, done.stderr
+    assert not (job / "error.txt").exists(), (job / "error.txt").read_text()
+    with np.load(job / "outputs.npz") as file:
+        return [file[key] for key in file.files]
+
+
+def in_float(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with float in the place of double: OpenCV multiplies no matrices of doubles."""
+    narrow = onnx.ModelProto()
+    narrow.CopyFrom(model)
+    for node in narrow.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "to" and attribute.i == TensorProto.DOUBLE:
+                attribute.i = TensorProto.FLOAT
+    for tensor in narrow.graph.initializer:
+        if tensor.data_type == TensorProto.DOUBLE:
+            array = numpy_helper.to_array(tensor).astype(np.float32)
+            tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+    for value in narrow.graph.output:
+        if value.type.tensor_type.elem_type == TensorProto.DOUBLE:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
+    return narrow
+
+
+@pytest.mark.parametrize("runtime", OTHERS)
+def test_fast_rcnn_head(runtime: str, tmp_path: Path) -> None:
+    """With the numbers of the native library: this head is exact in float32. Others are in test_whole_models."""
+    path, inputs, dims = sized_sample("fast_rcnn_head", tmp_path)
+    model = to_portable(path, control_flow=False, dims=dims)
+    assert_equal(run_in(runtime, model, inputs, tmp_path), onnx_maxpool.run(onnx_maxpool.load(path), inputs))
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", *OTHERS])
+def test_region_search(runtime: str, tmp_path: Path) -> None:
+    """What MaxRoiPool gives is equal in every cell, scores to their last digits, and the same regions are found."""
+    path, inputs, dims = sized_sample("region_search", tmp_path)
+    model = in_float(onnx.load(path))
+    model.graph.output.append(helper.make_tensor_value_info("pooled", TensorProto.FLOAT, None))
+    scores, best, pooled = onnx_maxpool.run(onnx_maxpool.load(model), inputs)
+    converted = to_portable(model, control_flow=False, dims=dims)
+    actual: list[Any] = run_in(runtime, converted, inputs, tmp_path)
+    np.testing.assert_allclose(actual[0], scores, rtol=2e-6)
+    assert_equal(actual[1:], [best, pooled])
 
 
 ADAPTIVE = """

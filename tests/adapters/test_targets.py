@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.child import run_python
+from support.processes import run_python
 
 from onnx_maxpool.adapters.registration import targets
 from onnx_maxpool.benchmark.peers import HELD_TO

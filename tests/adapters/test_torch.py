@@ -117,7 +117,7 @@ ALL_DYNAMIC = {0: DYNAMIC, 2: DYNAMIC, 3: DYNAMIC}
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("saved", [False, True])
 def test_an_output_size_from_a_dynamic_axis_of_an_exported_program(strict: bool, saved: bool) -> None:
-    """What torch took from the example stands elsewhere in these; words/test_bad_exports.py has modules."""
+    """What torch took from the example stands elsewhere in these; test_torchvision.py has modules."""
     pool = Model(lambda x: F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5)))
     exported = torch.export.export(pool, (EXAMPLE,), dynamic_shapes=((ALL_DYNAMIC,),), strict=strict)
     if saved:

@@ -1,10 +1,12 @@
 """Torch models with torchvision's ROI pooling, through both of torch's exporters, with torchvision's own answers.
 
-Limits of the equality, which lie in torchvision: it computes in int32, ignores NaN and starts at the lowest float.
+Limits of the equality, which lie in torchvision: it computes in int32, ignores NaN and starts at the lowest float. So
+the conformance suite finds, too. Every row of the table of models that cannot be exported is tried.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -16,12 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.torch_models import Model, Way, export, first_cause, program, session
 from torchvision.ops import RoIPool, roi_pool
+from words.bad_conversions import BAD_EXPORTS, BadExport
 
 import onnx_maxpool
+from onnx_maxpool import OperatorError
+from onnx_maxpool.conformance import BackendRun, Outcome, all_cases, run_backend
 from onnx_maxpool.types import Array
 
 pytestmark = [
-    pytest.mark.slow("exports models from torch"),
+    pytest.mark.slow("exports models from torch, some seconds each"),
     pytest.mark.filterwarnings("ignore"),  # of torch, about itself
 ]
 WAYS: tuple[Way, ...] = ("torchscript", "custom", "portable")
@@ -213,7 +218,7 @@ EXAMPLE = torch.randn(2, 3, 10, 12), torch.tensor([[0.0, 0, 0, 9, 9], [1, 2, 2, 
 
 @each_table
 def test_the_second_output_is_refused(way: Way) -> None:
-    """Where an operator uses it; words/test_bad_exports.py has the model's outputs."""
+    """Where an operator uses it; test_exports has the model's outputs."""
     with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
         export(way, Model(lambda x, rois: both_outputs(x, rois)[1] + 1), EXAMPLE, [MAPS, ROIS])
     assert 'MaxRoiPool: roi_pool has its second output used by "add' in str(first_cause(error.value))
@@ -249,3 +254,45 @@ def test_torchs_program_runs_in_a_session_of_ours(dtype: torch.dtype) -> None:
     x, rois = (x.to(dtype) for x in EXAMPLE)
     (y,) = exported(x, rois)
     assert torch.equal(y, roi_pool(x, rois, (7, 7), 0.5))
+
+
+NAMES = {"torch": torch, "F": torch.nn.functional, "roi_pool": torch.ops.torchvision.roi_pool}
+
+
+class Expression(torch.nn.Module):
+    """A model whose inputs have the names that messages show."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.function = eval(f"lambda x, rois: {text}", NAMES)
+
+    def forward(self, x: torch.Tensor, rois: torch.Tensor) -> Any:
+        return self.function(x, rois)
+
+
+@pytest.mark.parametrize("bad", BAD_EXPORTS, ids=[f"{bad.model}, {bad.hint}" for bad in BAD_EXPORTS])
+def test_exports(bad: BadExport) -> None:
+    hint = getattr(torch.export.Dim, bad.hint)
+    with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
+        export("custom", Expression(bad.model), EXAMPLE, [{0: hint, 2: hint, 3: hint}, {0: hint}])
+    cause = first_cause(error.value)
+    assert type(cause) is OperatorError
+    assert str(cause) == bad.said
+    assert bad.said in str(error.value)
+
+
+def outcome(run: BackendRun, name: str) -> Outcome:
+    return next(result.outcome for result in run.results if result.case.name == name)
+
+
+def test_torchvision_pools_rois_in_the_types_that_it_has() -> None:
+    names = "^max_roi_pool_22_(float|double|bfloat16|minus_infinity|roi_rank)$|^roi_pooling_1_(float|rois_of_two_.*)$"
+    run = run_backend("torchvision", [case for case in all_cases() if re.search(names, case.name)], repeat=1)
+    for name in ("max_roi_pool_22_float", "max_roi_pool_22_double", "roi_pooling_1_float"):
+        assert outcome(run, name) is Outcome.PASS, name
+    assert outcome(run, "max_roi_pool_22_bfloat16") is Outcome.UNSUPPORTED
+    lowest = next(result for result in run.results if result.case.name == "max_roi_pool_22_minus_infinity")
+    assert lowest.answers == ("maximum starts at the lowest finite number",)
+    for result in run.results:
+        if result.case.refuses:
+            assert result.outcome is Outcome.PASS, (result.case.name, result.detail)

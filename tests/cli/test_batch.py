@@ -14,11 +14,20 @@ import onnx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.child import run_python
-from support.dying import DiesOn
-from support.processes import is_running, wait_until
-from support.ragged import HEAD, SLOW, ragged_rows
-from support.tables import FORMS, Command, assert_output_matches, batch_command, read_output, table, write_input
+from support.processes import is_running, run_python, wait_until
+from support.rows import (
+    FORMS,
+    HEAD,
+    SLOW,
+    Command,
+    DiesOn,
+    assert_output_matches,
+    batch_command,
+    ragged_rows,
+    read_output,
+    table,
+    write_input,
+)
 
 from onnx_maxpool.batch.compute import Computer
 from onnx_maxpool.batch.inputs import Part

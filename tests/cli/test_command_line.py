@@ -17,7 +17,7 @@ import onnxruntime as ort
 import pyarrow.parquet as pq
 import pytest
 import typer.main
-from support.child import run_python
+from support.processes import run_python
 
 import onnx_maxpool
 from onnx_maxpool.adapters.registration import library_path, targets

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.child import TESTS, environment, run_python
+from support.processes import TESTS, environment, run_python
 
 import onnx_maxpool
 

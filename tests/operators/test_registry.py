@@ -1,7 +1,11 @@
-"""The registry's rows against what ONNX itself says, and what is made from them."""
+"""The registry's rows against what ONNX itself says, what is made from them, and the rules.
+
+Each rule has a source or says that it is ours, and numbers stay as they are.
+"""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -9,8 +13,10 @@ import onnx
 import pytest
 
 from onnx_maxpool import facts
+from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.operators import operator, registry
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion, newest_version, resolve, versions_of
+from onnx_maxpool.operators.rules import LETTERS, RULES, Rule
 
 
 def test_every_version_of_onnx_has_a_row() -> None:
@@ -94,3 +100,39 @@ def test_the_native_facts_are_made_without_any_package() -> None:
     assert 'constexpr const char* kBinEdgesEntry = "onnx_maxpool.bin_edges";' in lines
     assert 'constexpr const char* kIndexAttribute = "index_element_type";' in lines
     assert 'constexpr RuntimeVersion kOldestRuntime = {1, 23, "1.23"};' in lines
+
+
+IN_FORCE = {number: rule for number, rule in RULES.items() if not rule.retired}
+each_rule = pytest.mark.parametrize(("number", "rule"), IN_FORCE.items(), ids=list(IN_FORCE))
+
+
+def test_numbers_count_up_within_a_letter() -> None:
+    """A rule that went would leave a gap, into which another might come."""
+    for letter in LETTERS:
+        of_letter = [int(number[1:]) for number in RULES if number[0] == letter]
+        assert of_letter == list(range(1, len(of_letter) + 1)), letter
+    assert {number[0] for number in RULES} == set(LETTERS)
+
+
+@each_rule
+def test_a_rule_has_a_source_or_is_ours(number: str, rule: Rule) -> None:
+    assert rule.sources or rule.ours, number
+    assert rule.text.endswith(".")
+    assert not rule.ours or rule.ours.endswith(".")
+
+
+@each_rule
+def test_a_source_says_where_and_in_a_few_words(number: str, rule: Rule) -> None:
+    for source in rule.sources:
+        assert re.fullmatch(r"https://[a-z.]+/\S+", source.document.url), number
+        assert source.section
+        assert 1 <= len(source.quote.split()) <= 16, (number, source.quote)
+
+
+def test_a_retired_rule_names_its_heir_and_no_case_cites_it() -> None:
+    retired = {number: rule for number, rule in RULES.items() if rule.retired}
+    assert retired
+    for rule in retired.values():
+        (heir,) = re.findall(r"\b[A-Z][0-9]+\b", rule.text)
+        assert heir in IN_FORCE
+    assert not [case.name for case in all_cases() if set(case.rules) & set(retired)]

@@ -1,18 +1,122 @@
-"""Every snippet of the README and of the documentation runs as it stands, and the pages' tables are up to date."""
+"""The README and the documentation: every snippet runs as it stands, tables are up to date, and messages are as quoted.
+
+A page is run from top to bottom in one folder, so that a snippet finds the files that those before it wrote. A comment
+on the line before a snippet says what a reader need not know:
+
+    <!-- not run: why -->             a snippet that is only shown
+    <!-- needs: torch torchvision --> it runs where these modules are; scripts/check requires them
+    <!-- file: pool.py -->            the reader saves it under this name
+    <!-- exit code: 1 -->             the last command ends with it
+
+`; ` stands between two of these.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import onnxruntime as ort
 import pytest
-from support.child import environment, run_python
-from support.snippets import SHOWN, Snippet, commands, pattern, shims, snippets
+from builders import MODELS
+from onnx.reference import ReferenceEvaluator
+from support.processes import environment, run_python
 
-pytestmark = pytest.mark.slow("runs every snippet of the documentation")
+SHOWN = {"text", "yaml", "c", "toml", "{toctree}", "{eval-rst}"}
+"""Languages that are no commands: nothing of them can be run."""
+RUN = {"python", "console"}
+
+FENCE = re.compile(r"^(?:<!-- (?P<remark>[^\n]*?) -->\n)?^```(?P<language>\S*)\n(?P<text>.*?)^```$", re.DOTALL | re.M)
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """What stands between two fences."""
+
+    line: int
+    language: str
+    text: str
+    remark: str
+
+    @property
+    def remarks(self) -> dict[str, str]:
+        """What the comment says, by key."""
+        return dict(part.split(": ", 1) for part in self.remark.split("; ") if part)
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it can be run and is not only shown."""
+        return self.language in RUN and "not run" not in self.remarks
+
+    def missing(self) -> list[str]:
+        """The modules that it needs and that are not here."""
+        return [name for name in self.remarks.get("needs", "").split() if not is_here(name)]
+
+
+def is_here(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def snippets(page: str) -> list[Snippet]:
+    """In the order of the page."""
+    return [
+        Snippet(1 + page[: found.start("text")].count("\n"), found["language"], found["text"], found["remark"] or "")
+        for found in FENCE.finditer(page)
+    ]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line that a reader types, and what the page says that it prints; None where it says nothing."""
+
+    typed: str
+    printed: str | None
+
+
+def commands(text: str) -> Iterator[Command]:
+    """Of a `console` snippet: lines that begin with `$ `, a backslash at the end joins the next line."""
+    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        typed, lines = "", part.splitlines()
+        while True:
+            line = lines.pop(0)
+            typed += line
+            if not line.endswith("\\"):
+                break
+            typed += "\n"
+        yield Command(typed, "\n".join(lines) if lines else None)
+
+
+def pattern(printed: str) -> str:
+    """A regular expression of what is printed, in which `...` stands for any text, lines included."""
+    return r"\s*".join(".*".join(map(re.escape, line.rstrip().split("..."))) for line in printed.strip().split("\n"))
+
+
+def shims(folder: Path, search: str) -> Path:
+    """A folder for the front of PATH: `python` and `onnx-maxpool` are those that run the tests.
+
+    They also look for modules in `search`, behind the reader's own PYTHONPATH.
+    """
+    folder.mkdir(exist_ok=True)
+    python = shlex.quote(sys.executable)
+    modules = f'PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}"{shlex.quote(search)}'
+    for name, command in {"python": python, "onnx-maxpool": f"{python} -m onnx_maxpool"}.items():
+        (folder / name).write_text(f'#!/bin/sh\n{modules} exec {command} "$@"\n')
+        (folder / name).chmod(0o755)
+    return folder
+
+
+runs_snippets = pytest.mark.slow("runs every snippet of the documentation")
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = {
@@ -25,11 +129,13 @@ SET_UP = 2
 """The `sh` snippets of the README, which .ci/run runs in a fresh environment."""
 
 
+@runs_snippets
 def test_there_are_pages() -> None:
     assert len(WITH_SNIPPETS) >= 15
     assert {"README.md", "docs/tutorials/run-your-model.md"} <= WITH_SNIPPETS.keys()
 
 
+@runs_snippets
 @pytest.mark.parametrize("name", PAGES)
 def test_each_snippet_is_known(name: str) -> None:
     """A snippet runs, or its language or its comment says why it does not."""
@@ -43,6 +149,7 @@ def test_each_snippet_is_known(name: str) -> None:
     assert len(fences) == 2 * len(found)
 
 
+@runs_snippets
 @pytest.mark.parametrize("name", WITH_SNIPPETS)
 def test_a_page(name: str, tmp_path: Path) -> None:
     """From top to bottom, in one folder that has the repository's examples beside it."""
@@ -94,6 +201,7 @@ def run_commands(snippet: Snippet, folder: Path, where: str) -> None:
             assert re.fullmatch(pattern(command.printed), printed, re.DOTALL), f"{where}: {command.typed}\n{output}"
 
 
+@runs_snippets
 @pytest.mark.parametrize(
     ("language", "text"),
     [
@@ -112,8 +220,74 @@ def test_the_runner_sees(language: str, text: str, tmp_path: Path) -> None:
         run(Snippet(1, language, text, ""), tmp_path, "here")
 
 
+@runs_snippets
 def test_tables_are_up_to_date() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "write_docs.py", "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+RECIPES = ROOT / "docs" / "guides" / "recipes.md"
+
+
+@pytest.mark.slow("starts the engines of the recipes")
+def test_triton_parses_its_configuration() -> None:
+    if importlib.util.find_spec("tritonclient") is None:
+        assert not os.environ.get("ONNX_MAXPOOL_ALL_PEERS")
+        pytest.skip("tritonclient is not installed, which the extra recipes brings")
+    from google.protobuf import text_format
+    from tritonclient.grpc import model_config_pb2
+
+    (text,) = re.findall(r"^```text\n(name: .*?)^```", RECIPES.read_text(), re.DOTALL | re.MULTILINE)
+    config = text_format.Parse(text, model_config_pb2.ModelConfig())
+    assert list(config.model_operations.op_library_filename) == ["libonnx_maxpool.so"]
+
+
+TROUBLESHOOTING = (ROOT / "docs" / "troubleshooting.md").read_text()
+HEADINGS = [heading.replace("...", "") for heading in re.findall(r"^## .*?`(.*?)`", TROUBLESHOOTING, re.MULTILINE)]
+
+
+def session(name: str) -> Any:
+    return ort.InferenceSession(MODELS[name].builder().SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def evaluate(name: str) -> Any:
+    return ReferenceEvaluator(MODELS[name].builder())
+
+
+@pytest.mark.parametrize(
+    ("run", "name", "message"),
+    [
+        (session, "max_roi_pool_22_float", "Could not find an implementation for MaxRoiPool(22) node with name ''"),
+        (session, "roi_pooling_1_float", "Fatal error: directml:RoiPooling(-1) is not a registered function/op"),
+        (evaluate, "max_roi_pool_22_float", "No registered implementation for operator 'MaxRoiPool' and domain ''"),
+        (evaluate, "roi_pooling_1_float", "Node type 'RoiPooling' from domain 'directml' is unknown"),
+    ],
+)
+def test_a_message(run: Callable[[str], Any], name: str, message: str) -> None:
+    assert any(message in heading for heading in HEADINGS)
+    with pytest.raises(Exception, match=re.escape(message)):
+        run(name)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the extra torch is not installed")
+@pytest.mark.parametrize(
+    ("dynamo", "messages"),
+    [
+        (True, ["Failed to convert the exported program to an ONNX model", "translating node %adaptive_max_pool2d"]),
+        (False, ["ONNX export of operator adaptive_max_pool2d, output size that are not factor of input size"]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_message_of_torch(dynamo: bool, messages: list[str], tmp_path: Path) -> None:
+    import torch
+
+    if dynamo:
+        pytest.importorskip("onnxscript")
+    model = torch.nn.AdaptiveMaxPool2d((7, 5)).eval()
+    with pytest.raises(Exception) as found:  # noqa: PT011 - which class it is, is torch's own affair
+        torch.onnx.export(model, (torch.randn(1, 3, 20, 30),), tmp_path / "pool.onnx", dynamo=dynamo, verbose=False)
+    for message in messages:
+        assert message in TROUBLESHOOTING
+        assert message in str(found.value)

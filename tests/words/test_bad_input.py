@@ -1,7 +1,11 @@
-"""Every row of the table of bad inputs, through every interface."""
+"""Every row of the table of bad inputs, through every interface, and what a converted model rejects in a run.
+
+A converted model says which operator, which input, and what was required.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,19 +15,23 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from onnx import numpy_helper
-from support.child import run_python
+from onnx import TensorProto, helper, numpy_helper, parser
 from support.older_runtimes import cannot_infer_the_index
 from support.one_node import Array, model, reference
+from support.portable_runtimes import in_onnxruntime, in_openvino
+from support.processes import run_python
+from words.bad_conversions import BAD_CONVERTED, BOX, HEADER, NO_IMAGE, NO_NUMBER, Bad, X, rois
 from words.bad_inputs import BAD_INPUTS
 from words.bad_nodes import BadInput, Found, Interface
 
 import onnx_maxpool
-from onnx_maxpool import OperatorError
+from onnx_maxpool import OperatorError, Predictor, RowError, to_portable
+from onnx_maxpool.adapters.portable import arithmetic, library, roi, windows
+from onnx_maxpool.adapters.portable.guards import GUARDS, name_guards, said_by_guard
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.operators.registry import OPERATORS, newest_versions
 
-pytestmark = pytest.mark.slow("asks every form a thousand bad inputs")
+asks_every_form = pytest.mark.slow("asks every form a thousand bad inputs")
 
 ort_errors = ort.capi.onnxruntime_pybind11_state
 
@@ -57,6 +65,7 @@ def feeds(bad: BadInput, tmp_path: Path) -> dict[str, Array]:
     return arrays
 
 
+@asks_every_form
 def test_the_table_is_whole() -> None:
     """No two rows have one name, and every operator has rows of every kind, which stay away from few interfaces."""
     assert len(ROWS) == len(BAD_INPUTS)
@@ -82,16 +91,19 @@ def check_loading(bad: BadInput, feeds: dict[str, Array], implementation: Any) -
     assert str(from_check.value) == f"node 'pool' in graph: {bad.said}"
 
 
+@asks_every_form
 @through("native")
 def test_native(bad: BadInput, feeds: dict[str, Array]) -> None:
     check_loading(bad, feeds, "native")
 
 
+@asks_every_form
 @through("python")
 def test_python(bad: BadInput, feeds: dict[str, Array]) -> None:
     check_loading(bad, feeds, "python")
 
 
+@asks_every_form
 @through("unchecked")
 def test_unchecked(bad: BadInput) -> None:
     """The native library by itself, as from other languages: it makes no kernel."""
@@ -104,6 +116,7 @@ def test_unchecked(bad: BadInput) -> None:
     assert str(from_library.value).endswith(f": {bad.said_unchecked}")
 
 
+@asks_every_form
 @through("reference")
 def test_reference(bad: BadInput, feeds: dict[str, Array]) -> None:
     with pytest.raises(OperatorError) as from_reference:
@@ -111,6 +124,7 @@ def test_reference(bad: BadInput, feeds: dict[str, Array]) -> None:
     assert str(from_reference.value) == bad.said
 
 
+@asks_every_form
 @through("functions")
 def test_functions(bad: BadInput, feeds: dict[str, Array]) -> None:
     settings = dict(bad.attributes)
@@ -126,6 +140,7 @@ def test_functions(bad: BadInput, feeds: dict[str, Array]) -> None:
         assert older or words == bad.said
 
 
+@asks_every_form
 @through("command line")
 def test_command_line(bad: BadInput, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One line on stderr, exit code 1, and nothing else."""
@@ -153,6 +168,7 @@ BEYOND_MEMORY: Mapping[str, tuple[dict[str, Any], dict[str, Array]]] = {
 }
 
 
+@asks_every_form
 @pytest.mark.parametrize("operator", BEYOND_MEMORY)
 def test_an_output_beyond_memory(operator: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Fewer than 2^63 bytes, and more than there are: whoever allocates says so, and nothing crashes."""
@@ -175,6 +191,7 @@ def test_an_output_beyond_memory(operator: str, tmp_path: Path, capsys: pytest.C
     assert (ended.value.code, err.count("\n"), "allocate" in err) == (1, 1, True)
 
 
+@asks_every_form
 def test_an_output_beyond_memory_in_the_reference() -> None:
     """2^48 bytes: beyond what a process can address."""
     inputs = {"X": np.zeros((1, 2**20, 1, 1), np.float32), "rois": np.zeros((1, 5), np.float32)}
@@ -205,8 +222,74 @@ print(small.shape)
 """
 
 
+@asks_every_form
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory is Linux's")
 def test_scratch_beyond_memory() -> None:
     """The output is there, and what the kernel wants besides is not: an error again, and the session goes on."""
     done = run_python("-c", SCRATCH_SCRIPT)
     assert (done.returncode, done.stdout) == (0, "True\n(0, 1, 8192, 8192)\n"), done.stderr
+
+
+each_converted = pytest.mark.parametrize(
+    "bad", BAD_CONVERTED, ids=[f"{i} {bad.guard}" for i, bad in enumerate(BAD_CONVERTED)]
+)
+
+
+def converted(bad: Bad) -> onnx.ModelProto:
+    return to_portable(parser.parse_model(HEADER + bad.model))
+
+
+def test_every_guard_has_a_sentence_and_is_asked() -> None:
+    texts = [*arithmetic.FOR_ANY, *windows.FOR_ANY, *roi.TEXTS, *windows.window_texts(2)]
+    guards = {name for text in texts for name in re.findall(r"(\w+) = portable\.Require\(", text)}
+    assert guards == set(GUARDS) == {bad.guard for bad in BAD_CONVERTED}
+
+
+@each_converted
+def test_the_runtimes_message_has_the_sentence(bad: Bad) -> None:
+    model = converted(bad)
+    with pytest.raises(Exception, match="Concat") as error:
+        in_onnxruntime(model, dict(bad.inputs))
+    assert said_by_guard(str(error.value)) == bad.said
+    with pytest.raises(Exception, match=re.escape(bad.said) if bad.openvino_reads_it else "Transpose"):
+        in_openvino(model, dict(bad.inputs))
+
+
+@each_converted
+def test_the_command_says_only_the_sentence(bad: Bad, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save_model(converted(bad), tmp_path / "model.onnx")
+    np.savez(tmp_path / "inputs.npz", **bad.inputs)
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(tmp_path / "model.onnx"), "--input", str(tmp_path / "inputs.npz")])
+    assert (ended.value.code, *capsys.readouterr()) == (1, "", f"{bad.said}\n")
+
+
+def test_a_predictor_says_only_the_sentence() -> None:
+    text = """g (float[N,1,H,W] X, float[R,5] rois) => (float[R,1,2,2] Y) {
+        Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+    }"""
+    predictor = Predictor(to_portable(parser.parse_model(HEADER + text)), rois="rois")
+    boxes = [BOX[:, 1:], np.array([[0, 0, np.nan, 1]], np.float32)]
+    with pytest.raises(RowError) as error:
+        predictor({"X": list(X), "rois": boxes})
+    assert str(error.value) == f"row 1: {NO_NUMBER}"
+
+
+def test_in_a_function_it_is_the_same() -> None:
+    """As the translation of a torch model has it."""
+    call = helper.make_node("MaxRoiPool", ["X", "rois"], ["Y"], library.DOMAIN, pooled_shape=[2, 2])
+    function = library.whole_function(call, [], "pool", "float", 18, "onnx")
+    name_guards(function.node, "MaxRoiPool", "pool")
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("X", "rois", "Y")]
+    node = helper.make_node("pool", ["X", "rois"], ["Y"], domain=library.PUBLIC_DOMAIN)
+    graph = helper.make_graph([node], "g", values[:2], values[2:])
+    imports = [helper.make_opsetid("", 18), helper.make_opsetid(library.PUBLIC_DOMAIN, 1)]
+    model = helper.make_model(graph, opset_imports=imports, functions=[function], ir_version=8)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    with pytest.raises(Exception, match="Concat") as error:
+        session.run(None, rois(2, 0, 0, 1, 1))
+    assert said_by_guard(str(error.value)) == NO_IMAGE.replace("(Y)", "(pool)")
+
+
+def test_other_messages_are_not_a_guards() -> None:
+    assert said_by_guard("while running Concat node. Name:'joined' Status Message: MaxRoiPool (Y): no") is None
