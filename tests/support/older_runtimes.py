@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import onnx
 import onnxruntime as ort
-from support.one_node import SPELLINGS
-from words.bad_nodes import BadInput
 
 from onnx_maxpool import OperatorError
 from onnx_maxpool.adapters.onnxruntime import check_index_types
@@ -28,13 +26,3 @@ def loads_here(model: onnx.ModelProto) -> bool:
     except OperatorError:
         return False
     return True
-
-
-def cannot_infer_the_index(bad: BadInput) -> bool:
-    """Whether a bad node's index is of another type than the default, and this ONNX Runtime is too old to infer it.
-
-    Then that may be what is rejected, before what is wrong with the node.
-    """
-    asked = SPELLINGS.get(str(bad.attributes.get("index_element_type")))
-    default = {"MaxPooling1": "uint32", "AdaptiveMaxPool": "int64"}.get(bad.operator)
-    return bad.with_index and asked not in (None, default) and runtime_is_before(1, 28)

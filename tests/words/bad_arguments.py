@@ -1,6 +1,6 @@
 """Arguments that functions and commands reject, with the words that say so: two tables of docs/errors.md.
 
-Only data: test_bad_arguments.py tries each row.
+Only data: test_errors.py tries each row.
 """
 
 from __future__ import annotations
