@@ -21,7 +21,7 @@ from onnx_maxpool.benchmark.measure import Contestant, differing_cells, take_tur
 from onnx_maxpool.benchmark.models import our_model
 from onnx_maxpool.benchmark.peers import FORMS, INEXACT, OURS, PEERS, TRAFFIC, per_channel, whole_tensor
 from onnx_maxpool.benchmark.processes import RefusalError, Runtime
-from onnx_maxpool.benchmark.report.terminal import digits, factor
+from onnx_maxpool.benchmark.report.tables import digits, factor
 from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult, quartiles, read_results, timing
 from onnx_maxpool.benchmark.rows import (
     ROI_CASES,

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime as ort
+from onnx import helper
 
 from onnx_maxpool.adapters.arrays import run
 from onnx_maxpool.adapters.collation import concatenate, split
 from onnx_maxpool.adapters.columns import Column, Failures, column, groups, row_count
 from onnx_maxpool.adapters.onnxruntime import PROTOBUF_LIMIT, Providers, load
-from onnx_maxpool.adapters.signature import check_rois_are_named, signature
-from onnx_maxpool.errors import InputError, ModelError, RowError, shape
-from onnx_maxpool.graph.batching import BOX_COLUMNS, Batching, BatchOutput, batching
+from onnx_maxpool.errors import InputError, ModelError, RowError, listing, shape
+from onnx_maxpool.graph.batching import BOX_COLUMNS, ROI_COLUMNS, Batching, BatchOutput, batching, dims_of
 from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.reading import Model, is_ort_format, read_model
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.processes import MOST_THREADS
-from onnx_maxpool.types import Array, BinEdges
+from onnx_maxpool.types import Array, BinEdges, tensor_type
 from onnx_maxpool.windows import check_bin_edges
 
 
@@ -236,3 +237,35 @@ def _session_options(values: Mapping[str, Any]) -> ort.SessionOptions:
             found = type(getattr(options, name)).__name__
             raise InputError(f"session_options has {value!r} for '{name}', expected a value of type {found}") from None
     return options
+
+
+def signature(session: ort.InferenceSession) -> onnx.ModelProto:
+    """A model with the session's inputs and outputs and no nodes: all that ONNX Runtime tells of ORT format.
+
+    Raises InputError for what is not a tensor.
+    """
+    inputs, outputs = _declared("input", session.get_inputs()), _declared("output", session.get_outputs())
+    return helper.make_model(helper.make_graph([], "signature", inputs, outputs))
+
+
+def check_rois_are_named(model: onnx.ModelProto, rois: str | None) -> None:
+    """Raise InputError for a signature with an input that may hold ROIs, where no input is named.
+
+    Its nodes are not known, so nothing else says whether it does.
+    """
+    shapes = {value.name: dims_of(value) for value in model.graph.input}
+    found = [name for name, dims in shapes.items() if dims and len(dims) in (2, 4) and dims[-1] == ROI_COLUMNS]
+    if rois is None and found:
+        raise InputError(f"a model in ORT format does not say whether {listing(found)} holds ROIs: name it with rois")
+
+
+def _declared(what: str, values: Iterable[ort.NodeArg]) -> list[onnx.ValueInfoProto]:
+    made = []
+    for value in values:
+        kind = re.fullmatch(r"tensor\((\w+)\)", value.type)
+        if kind is None:
+            raise InputError(f"{what} '{value.name}' is {value.type}, expected a tensor")
+        # ONNX Runtime has an empty shape for a scalar, and for a value whose rank it does not know.
+        dims = [dim if isinstance(dim, (int, str)) else None for dim in value.shape]
+        made.append(helper.make_tensor_value_info(value.name, tensor_type(kind[1]), dims))
+    return made

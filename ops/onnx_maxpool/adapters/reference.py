@@ -9,8 +9,8 @@ from onnx import defs
 
 from onnx_maxpool.graph.inlining import callees_first
 from onnx_maxpool.graph.nodes import canonical_domain, every_node
-from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
+from onnx_maxpool.graph.rewriting import rename_own_functions
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import too_old
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of

@@ -17,8 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from onnx_maxpool.benchmark.measure import measure
 from onnx_maxpool.benchmark.overheads import measure_overheads
 from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, PEERS
-from onnx_maxpool.benchmark.report.markdown import write_page
-from onnx_maxpool.benchmark.report.terminal import report, row_line
+from onnx_maxpool.benchmark.report.tables import report, row_line, write_page
 from onnx_maxpool.benchmark.results import Results, RowResult, read_results
 from onnx_maxpool.benchmark.rows import Row, chosen
 from onnx_maxpool.cli.bench_grid import ROWS_PER_GROUP, GridOptions, bench_grid, known_groups

@@ -25,8 +25,7 @@ from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.cases import all_cases
 from onnx_maxpool.conformance.corpus import manifest_of, write_corpus
 from onnx_maxpool.conformance.report import view
-from onnx_maxpool.conformance.report.changes import Change, Kind, Outcomes, all_changes
-from onnx_maxpool.conformance.report.expected import read_expected, write_expected
+from onnx_maxpool.conformance.report.expected import Change, Kind, Outcomes, all_changes, read_expected, write_expected
 from onnx_maxpool.conformance.report.records import merged, read_outcomes, read_report
 from onnx_maxpool.conformance.run.judge import Outcome
 from onnx_maxpool.conformance.run.runner import BackendRun, executions, run_backend

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from onnx_maxpool.conformance.bugs import write_bugs
-from onnx_maxpool.conformance.report.changes import Outcomes
+from onnx_maxpool.conformance.report.expected import Outcomes
 from onnx_maxpool.conformance.report.records import json_report
 from onnx_maxpool.conformance.run.judge import Result
 from onnx_maxpool.conformance.run.runner import BackendRun

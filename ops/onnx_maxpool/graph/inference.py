@@ -8,7 +8,7 @@ import onnx
 from onnx import helper, inliner, shape_inference
 
 from onnx_maxpool.graph.nodes import canonical_domain
-from onnx_maxpool.graph.own_functions import rename_own_functions
+from onnx_maxpool.graph.rewriting import rename_own_functions
 from onnx_maxpool.operators.schemas import register_schemas
 
 LARGEST_KEPT = 1024

@@ -8,9 +8,8 @@ from functools import cached_property
 
 from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, numpy_helper
 
-from onnx_maxpool.adapters.portable.expansion import inline
 from onnx_maxpool.adapters.portable.guards import name_guards
-from onnx_maxpool.adapters.portable.library import DOMAIN, function_library
+from onnx_maxpool.adapters.portable.library import DOMAIN, function_library, inline
 from onnx_maxpool.adapters.portable.static.shapes import declare_shapes, fix_dims
 from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
 from onnx_maxpool.errors import OperatorError, listing
@@ -23,9 +22,8 @@ from onnx_maxpool.graph.nodes import (
     canonical_domain,
     every_node,
 )
-from onnx_maxpool.graph.own_functions import rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
-from onnx_maxpool.graph.rewriting import Rewriter, Scope
+from onnx_maxpool.graph.rewriting import Rewriter, Scope, rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type

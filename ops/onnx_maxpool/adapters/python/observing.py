@@ -27,9 +27,8 @@ from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
-from onnx_maxpool.graph.own_functions import rename_own_functions
 from onnx_maxpool.graph.reading import Model, read_model
-from onnx_maxpool.graph.rewriting import Scope
+from onnx_maxpool.graph.rewriting import Scope, rename_own_functions
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import Array, BinEdges, dtype_of

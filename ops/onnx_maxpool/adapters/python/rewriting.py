@@ -18,8 +18,7 @@ from onnx_maxpool.graph.checking import check_node, node_attributes
 from onnx_maxpool.graph.inference import infer, outline, tensor_types
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
-from onnx_maxpool.graph.own_functions import rename_own_functions
-from onnx_maxpool.graph.rewriting import Rewriter, Scope
+from onnx_maxpool.graph.rewriting import Rewriter, Scope, rename_own_functions
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import newest_versions

@@ -12,8 +12,7 @@ from rich.text import Text
 
 from onnx_maxpool.benchmark.grid.summary import Distribution, clearly_lost, distributions, ratio, worst
 from onnx_maxpool.benchmark.peers import OURS, PEERS
-from onnx_maxpool.benchmark.report.markdown import literal, table
-from onnx_maxpool.benchmark.report.terminal import NOTHING, digits, factor, place, refusals
+from onnx_maxpool.benchmark.report.tables import NOTHING, digits, factor, literal, place, refusals, table
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import count_of
 

@@ -23,7 +23,7 @@ from matplotlib.lines import Line2D
 
 from onnx_maxpool.benchmark.grid.summary import Distribution, distributions
 from onnx_maxpool.benchmark.peers import INEXACT, OURS, TRAFFIC
-from onnx_maxpool.benchmark.report.terminal import NO_BOUND, WINDOWS, digits
+from onnx_maxpool.benchmark.report.tables import NO_BOUND, WINDOWS, digits
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import SlidingCase, count_of
 from onnx_maxpool.operators.registry import snake_case

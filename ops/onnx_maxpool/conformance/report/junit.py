@@ -7,7 +7,7 @@ from typing import Any
 
 import junitparser as untyped_junitparser
 
-from onnx_maxpool.conformance.report.changes import Outcomes, Seen
+from onnx_maxpool.conformance.report.expected import Outcomes, Seen
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.errors import printable

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from onnx_maxpool.conformance.corpus import case_folder
 from onnx_maxpool.conformance.report import view
-from onnx_maxpool.conformance.report.changes import Outcomes, all_changes
+from onnx_maxpool.conformance.report.expected import Outcomes, all_changes
 from onnx_maxpool.conformance.report.svg import picture
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun

@@ -15,7 +15,7 @@ import numpy as np
 
 from onnx_maxpool.conformance.case import CannotAskError, Case
 from onnx_maxpool.conformance.cases import all_cases
-from onnx_maxpool.conformance.report.changes import Outcomes, Seen
+from onnx_maxpool.conformance.report.expected import Outcomes, Seen
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.errors import InputError

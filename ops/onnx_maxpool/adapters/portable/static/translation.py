@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, TypeProto, helper
 
-from onnx_maxpool.adapters.portable.static import max_pool
-from onnx_maxpool.adapters.portable.static.operators import Call, Outputs, translation
+from onnx_maxpool.adapters.portable.static.operators import MAX_POOL, Call, Outputs, max_pool, translation
 from onnx_maxpool.adapters.portable.static.tensors import Graph, Value
 from onnx_maxpool.errors import OperatorError, shape
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
@@ -30,7 +29,7 @@ Types = Mapping[str, "TypeProto.Tensor"]
 def has_index(node: NodeProto) -> bool:
     """Whether a node is ai.onnx's MaxPool with its second output."""
     return (
-        (canonical_domain(node.domain), node.op_type) == ("", max_pool.NAME)
+        (canonical_domain(node.domain), node.op_type) == ("", MAX_POOL)
         and len(node.output) > 1
         and bool(node.output[1])
     )
@@ -74,9 +73,9 @@ def translate(
 def translate_max_pool(node: NodeProto, types: Types, prefix: str) -> list[NodeProto]:
     """ai.onnx's MaxPool with its index."""
     attributes = {attribute.name: _plain(helper.get_attribute_value(attribute)) for attribute in node.attribute}
-    inputs = _values(max_pool.NAME, node, ["X"], types)
-    call = Call(max_pool.NAME, inputs, [None], attributes, np.dtype(np.int64))
-    return _written(node, call, max_pool.max_pool, prefix)
+    inputs = _values(MAX_POOL, node, ["X"], types)
+    call = Call(MAX_POOL, inputs, [None], attributes, np.dtype(np.int64))
+    return _written(node, call, max_pool, prefix)
 
 
 def _written(node: NodeProto, call: Call, write: Callable[[Graph, Call], Outputs], prefix: str) -> list[NodeProto]:
