@@ -16,7 +16,7 @@ from builders.nested_roi import (
 from builders.single_operator import single_operator_models
 from builders.spatial_pyramid import spatial_pyramid, spatial_pyramid_inputs
 from onnx_maxpool.demo.model import region_search, region_search_inputs
-from onnx_maxpool.samples.fast_rcnn_head import fast_rcnn_head, fast_rcnn_head_inputs, write_weights
+from onnx_maxpool.samples.fast_rcnn import fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 
 __all__ = ["MODELS", "Model"]
 

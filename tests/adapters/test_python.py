@@ -27,7 +27,7 @@ from onnx_maxpool.adapters.python import calls as python_functions
 from onnx_maxpool.adapters.python.calls import DOMAIN
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.graph.nodes import operator_nodes
-from onnx_maxpool.samples.fast_rcnn_head import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
+from onnx_maxpool.samples.fast_rcnn import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 from onnx_maxpool.types import dtype_of
 
 pytestmark = pytest.mark.slow("runs operators in Python, which onnxruntime-extensions starts slowly")

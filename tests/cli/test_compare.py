@@ -25,7 +25,7 @@ from onnx_maxpool.cli.main import main
 from onnx_maxpool.graph.reading import read_model
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.roi import roi_max
-from onnx_maxpool.samples.fast_rcnn_head import HeadSize, fast_rcnn_head, write_weights
+from onnx_maxpool.samples.fast_rcnn import HeadSize, fast_rcnn_head, write_weights
 from onnx_maxpool.types import Array
 
 pytestmark = pytest.mark.slow("runs whole models in two runtimes")

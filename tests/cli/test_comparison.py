@@ -18,7 +18,7 @@ from onnx_maxpool import reference_evaluator
 from onnx_maxpool.cli.comparison import compare
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.graph.building import Declared, one_node
-from onnx_maxpool.samples.fast_rcnn_head import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
+from onnx_maxpool.samples.fast_rcnn import HeadSize, fast_rcnn_head, fast_rcnn_head_inputs, write_weights
 from onnx_maxpool.types import Array
 
 FLOATS = [np.dtype(name) for name in ("float16", "float32", "float64")] + [np.dtype(ml_dtypes.bfloat16)]

@@ -16,8 +16,7 @@ from onnx_maxpool.conformance import Outcome, all_cases
 from onnx_maxpool.conformance.oracle.answers import ANSWERS, RULES_OF, answers_of, is_open, rule_of
 from onnx_maxpool.conformance.run.execution import Execution, execute
 from onnx_maxpool.conformance.run.runner import run_cases
-from onnx_maxpool.conformance.search.finding import Finding
-from onnx_maxpool.conformance.search.hunt import Search, search
+from onnx_maxpool.conformance.search.hunt import Finding, Search, search
 from onnx_maxpool.operators.registry import newest_version, newest_versions
 from onnx_maxpool.operators.rules import RULES
 

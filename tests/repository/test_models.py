@@ -27,7 +27,7 @@ import onnx_maxpool
 from onnx_maxpool.demo.model import PATCH_PLACES, PATCH_SIDE, filters, region_search, region_search_inputs
 from onnx_maxpool.hashing import splitmix64
 from onnx_maxpool.operators.registry import OPERATORS
-from onnx_maxpool.samples.fast_rcnn_head import (
+from onnx_maxpool.samples.fast_rcnn import (
     HeadSize,
     fast_rcnn_head,
     fast_rcnn_head_inputs,

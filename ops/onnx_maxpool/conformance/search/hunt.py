@@ -1,4 +1,4 @@
-"""The hunt: draw, put to the backend, and reduce what differs in a way that was not seen before."""
+"""The hunt: draw, put to the backend, reduce what differs in a new way, and say which rule that is about."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 
 from onnx_maxpool.conformance.case import CannotAskError, Case
+from onnx_maxpool.conformance.oracle.answers import is_open, rule_of
 from onnx_maxpool.conformance.reduction.reducer import Clock, Limits, reduce, same_kind
-from onnx_maxpool.conformance.reduction.shown import Answer, Execute, Kind, Shown, judged
+from onnx_maxpool.conformance.reduction.shown import Answer, Execute, Kind, Shown, judged, other_answers
 from onnx_maxpool.conformance.run.execution import Execution
-from onnx_maxpool.conformance.search.finding import Finding, finding_of, unstable
+from onnx_maxpool.conformance.run.judge import Result, judge
 from onnx_maxpool.conformance.search.strategies import TARGETS, Target, cases, smallest
 
 MOST_ALIKE = 3
@@ -203,3 +204,72 @@ class _Hunt:
                 other.kind = replace(other.kind, answers=common)
                 return
         self.done.findings.append(finding)
+
+
+@dataclass
+class Finding:
+    """One kind of difference."""
+
+    kind: Kind
+    result: Result
+    """Of the smallest case that shows it."""
+    seconds: float
+    """After how long it was seen first."""
+    count: int = 1
+    """How many drawn cases showed it."""
+
+    def alike(self, other: Finding) -> bool:
+        """Whether two reduced cases are of one shape: most likely the same cause, found twice."""
+        mine, theirs = self.result.case, other.result.case
+        return (self.kind.what, mine.attributes) == (other.kind.what, theirs.attributes) and [
+            (a.shape, a.dtype) for a in mine.inputs.values()
+        ] == [(a.shape, a.dtype) for a in theirs.inputs.values()]
+
+
+def finding_of(shown: Shown, seen: float, number: int) -> Finding:
+    """What is reported of a reduced case: the rule it is about, whether that is required, and who would answer so."""
+    case = shown.case
+    answers: frozenset[Answer] = frozenset()
+    if shown.cells:
+        answers = shown.explanations(shown.cells)
+    elif shown.what in ("element type", "shape"):
+        answers = shown.whole_explanations()
+    allowed = {answer for answer in answers if is_allowed(case, answer)} or (
+        set() if answers else open_questions(shown)
+    )
+    questions = sorted({question for question, _ in allowed or answers})
+    named = replace(
+        case,
+        name=f"{case.name}_{number:02}",
+        rules=tuple(dict.fromkeys(rule_of(question, case.operator) for question in questions)) or (usual_rule(shown),),
+        asks=tuple(questions) or case.asks,
+        level="implementation-defined" if allowed else "required",
+    )
+    return Finding(Kind(case.operator, shown.what, answers, shown.sort), judge(named, shown.done), seen)
+
+
+def unstable(shown: Shown, again: Execution, seen: float, number: int) -> Finding:
+    """What is reported of a case that gave something else when it was put once more: it cannot be reduced."""
+    case = replace(shown.case, name=f"{shown.case.name}_{number:02}", rules=(usual_rule(shown),))
+    return Finding(Kind(case.operator, "unstable"), judge(case, shown.done, again=[again]), seen)
+
+
+def is_allowed(case: Case, answer: Answer) -> bool:
+    """Whether the published texts allow an answer. ai.onnx's text on MaxPool does not say whose index a tie has."""
+    question, name = answer
+    return is_open(question, name, case.operator) or (case.restated and question == "tie")
+
+
+def open_questions(shown: Shown) -> set[Answer]:
+    """The answers that the texts allow and that show where it differs: what is expected there is not required."""
+    case = shown.case
+    if case.refuses:
+        return {(question, "") for question in case.asks if question in ("nan coordinate", "nan batch")}
+    return {answer for answer in other_answers(case.operator) if is_allowed(case, answer) and shown.changed_by(answer)}
+
+
+def usual_rule(shown: Shown) -> str:
+    """The rule that a difference breaks where no question is known."""
+    if shown.case.refuses:
+        return shown.case.rules[0]
+    return {"indices": "G5", "element type": "G6"}.get(shown.what, "G2")
