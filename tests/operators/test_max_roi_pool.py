@@ -117,6 +117,23 @@ def test_negative_halves_round_away_from_zero(low: float, extent: int) -> None:
     assert native_rois(proto, x, rois).ravel().tolist() == reference_rois(proto, x, rois).ravel().tolist() == expected
 
 
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize("pooled_shape", [(1, 1), (1, 2), (3, 1)])
+@pytest.mark.parametrize("channels", [3, 70])
+def test_rois_of_one_bin(element_type: str, pooled_shape: tuple[int, int], channels: int) -> None:
+    """Their windows are found many at once, unless one of these is far from the map: here all are near, and not."""
+    rng = np.random.default_rng(11)
+    dtype = dtype_of(element_type)
+    proto = roi_model(element_type, pooled_shape=pooled_shape, spatial_scale=0.5)
+    x, rois = random_rois(rng, dtype, (2, channels, 12, 19), 150, 0.5)
+    rois[::7, 1:] = rng.integers(-3, 80, (22, 4)) / 2  # halves
+    assert_same(native_rois(proto, x, rois), reference_rois(proto, x, rois))
+    for row, far in ((130, 3e4), (131, -(2.0**23)), (140, 2.0**24 + 2), (149, np.inf)):
+        with np.errstate(over="ignore"):  # float16's are infinite
+            rois[row, 1 + row % 4] = dtype.type(far)
+    assert_same(native_rois(proto, x, rois), reference_rois(proto, x, rois))
+
+
 @pytest.mark.parametrize("element_type", ["float", "double"])
 def test_bin_edges_of_every_extent_up_to_512_and_count_up_to_64(element_type: str) -> None:
     """M7: over cells that rise a bin's maximum is its last cell, over cells that fall its first."""

@@ -60,8 +60,11 @@ class RoiPool {
     const RoiWindow all = rows_of(job, rois, count);
     SparseTable<Key, bytes> table(job, pool.map_, pool.scratch_.tables, all.end);
     const auto lines_of = [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); };
-    if (job.tables.sweep) {
-      const RoiTask* tasks = job.tasks + unit.begin * job.dims.bins_y;
+    const RoiTask* tasks = job.tasks + unit.begin * job.dims.bins_y;
+    if (pool.bins_ == 1 && !job.stream) {
+      if (!job.tables.sweep) table.fill(all.start);
+      for (int64_t i = 0; i < count; ++i) pool.pool_single(rois[job.tables.sweep ? tasks[i].slot : i], table);
+    } else if (job.tables.sweep) {
       for (int64_t i = 0; i < count * job.dims.bins_y; ++i) pool.pool_row(rois[tasks[i].slot], tasks[i], lines_of);
       for (int64_t slot = 0; slot < count; ++slot) pool.write(rois[slot], slot);
     } else {
@@ -127,9 +130,30 @@ class RoiPool {
     pool_bins(lines_of(rows, span), columns, bins_x, span, empty, scratch_.line, bin, copy_);
   }
 
-  void write(int64_t roi, int64_t slot) {
-    Key* const to = static_cast<Key*>(job_.y) + (roi * job_.dims.channels + map_.channel) * bins_;
-    writer_.write(scratch_.bins + slot * bins_, to, copy_);
+  // The ROI's only bin. Where windows are small, as most are that are one bin, jumps cost more than what they spare.
+  ONNX_MAXPOOL_INLINE void pool_single(int64_t roi, SparseTable<Key, bytes>& table) {
+    const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
+    if (rows.start >= rows.end || columns.start >= columns.end) {
+      return writer_.write_single(V{} - map_.order.offset, place_of(roi));  // the key of 0 (M9)
+    }
+    const Lines<V> lines = table.lines_of(rows);
+    const V *last = lines.last, *first = lines.before ? lines.at(0) : last;
+    const int32_t start = columns.start, end = columns.end, middle = start + (end - start) / 2;
+    V best =
+        max(max(max(first[start], last[start]), max(first[end - 1], last[end - 1])), max(first[middle], last[middle]));
+    if (end - start > 3) {
+      for (int32_t x = start + 1; x < end - 1; ++x) best = max(best, max(first[x], last[x]));
+    }
+    for (int64_t n = 1; n < lines.before; ++n) {
+      const V* const line = lines.at(n);
+      for (int32_t x = start; x < end; ++x) best = max(best, line[x]);
+    }
+    writer_.write_single(best, place_of(roi));
+  }
+
+  void write(int64_t roi, int64_t slot) { writer_.write(scratch_.bins + slot * bins_, place_of(roi), copy_); }
+  Key* place_of(int64_t roi) const {
+    return static_cast<Key*>(job_.y) + (roi * job_.dims.channels + map_.channel) * bins_;
   }
 
   const RoiJob& job_;

@@ -73,8 +73,8 @@ class SparseTable {
   // The lines that stand for these rows, of which there is one or more.
   ONNX_MAXPOOL_INLINE Lines<V> lines_of(RoiWindow rows) {
     fill(rows.start);
-    int k = 0;
-    while (k < levels_ && (int64_t{2} << k) <= rows.end - rows.start) ++k;
+    const int most = 31 - __builtin_clz(static_cast<unsigned>(rows.end - rows.start));
+    const int k = most < levels_ ? most : levels_;
     const int64_t step = int64_t{1} << k;
     return {tables_[k].at(rows.end - step), 0, (rows.end - rows.start - 1) >> k, tables_[k], rows.start, step};
   }

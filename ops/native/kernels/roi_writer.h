@@ -57,6 +57,18 @@ class BinWriter {
     if (stream_) copy.begin(destination, buffer, static_cast<size_t>(channels_ * bins_) * sizeof(Key));
   }
 
+  // The only bin of an ROI, straight from a register.
+  ONNX_MAXPOOL_INLINE void write_single(V bin, Key* out) const {
+    const V elements = order_.from_key(bin);
+    if (channels_ == kLanes) return store(out, elements);
+#if defined(__AVX512BW__)
+    if constexpr (bytes == kVectorBytes) return store_n(out, elements, channels_);
+#endif
+    Key all[kLanes];
+    store(all, elements);
+    copy_elements(all, channels_, out);
+  }
+
  private:
   static constexpr int kBlockLanes = 16 / sizeof(Key);
 
@@ -64,19 +76,15 @@ class BinWriter {
   // each overwrites what the one before leaves beyond its bins. What the last ones would write beyond the block of
   // channels is others' place.
   ONNX_MAXPOOL_INLINE void write_blocks(const V* from, Key* out) const {
+    if (bins_ == 1) return write_single(from[0], out);
+    V bins[kBlockLanes], other[kBlockLanes];
+    for (int i = 0; i < kBlockLanes; ++i) bins[i] = order_.from_key(from[i]);
+    V *now = bins, *next = other;
+    transpose_in_blocks<Key, kBlockLanes>(now, next);
+    if (channels_ == kLanes) return store_blocks(now, out, typename MakeSequence<kLanes / kBlockLanes>::type{});
     Key all[kLanes * kBlockLanes + kBlockLanes];
-    const bool whole = channels_ == kLanes;
-    if (bins_ == 1) {
-      store(whole ? out : all, order_.from_key(from[0]));
-    } else {
-      V bins[kBlockLanes], other[kBlockLanes];
-      for (int i = 0; i < kBlockLanes; ++i) bins[i] = order_.from_key(from[i]);
-      V *now = bins, *next = other;
-      transpose_in_blocks<Key, kBlockLanes>(now, next);
-      if (whole) return store_blocks(now, out, typename MakeSequence<kLanes / kBlockLanes>::type{});
-      store_blocks(now, all, typename MakeSequence<kLanes / kBlockLanes>::type{});
-    }
-    if (!whole) copy_elements(all, channels_ * bins_, out);
+    store_blocks(now, all, typename MakeSequence<kLanes / kBlockLanes>::type{});
+    copy_elements(all, channels_ * bins_, out);
   }
   // Fewer than a call to copy them would take.
   static ONNX_MAXPOOL_INLINE void copy_elements(const Key* from, int64_t count, Key* to) {

@@ -163,19 +163,35 @@ class RoiNode : public Kernel {
     windows.image.resize(static_cast<size_t>(count));
     windows.rows.resize(static_cast<size_t>(count * pooled_[0]));
     windows.columns.resize(static_cast<size_t>(count * pooled_[1]));
-    const auto plan_roi = [&](int64_t i) {
-      const Float* row = rois.row(i);
-      const auto edge = [&](int column) { return roi_edge(row[column], scale_); };
-      roi_windows(edge(2), edge(4), pooled_[0], x[2], edges_, &windows.rows[static_cast<size_t>(i * pooled_[0])]);
-      roi_windows(edge(1), edge(3), pooled_[1], x[3], edges_, &windows.columns[static_cast<size_t>(i * pooled_[1])]);
-      windows.image[static_cast<size_t>(i)] = static_cast<int64_t>(row[0]);  // truncates toward zero (M10)
-    };
     const double cycles = roi_costs::kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
     run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {
-      const int64_t end = std::min(count, (unit + 1) * kUnitRois);
-      for (int64_t row = unit * kUnitRois; row < end; ++row) plan_roi(row);
+      const int64_t begin = unit * kUnitRois, some = std::min(count - begin, kUnitRois);
+      const Float* row = rois.row(begin);
+      plan_axis(row + 2, some, pooled_[0], x[2], &windows.rows[static_cast<size_t>(begin * pooled_[0])]);
+      plan_axis(row + 1, some, pooled_[1], x[3], &windows.columns[static_cast<size_t>(begin * pooled_[1])]);
+      // Truncates toward zero (M10).
+      for (int64_t i = 0; i < some; ++i)
+        windows.image[static_cast<size_t>(begin + i)] = static_cast<int64_t>(row[5 * i]);
     });
     return windows;
+  }
+
+  // The windows of some ROIs along an axis, the first of whose edges are at `first`.
+  template <class Float>
+  void plan_axis(const Float* first, int64_t count, int64_t bins, int64_t size, RoiWindow* windows) const {
+    const Float* last = first + 2;
+    int32_t from[kUnitRois], to[kUnitRois];
+    if (!near_roi_edges<kUnitRois>(first, 5, count, scale_, from) ||
+        !near_roi_edges<kUnitRois>(last, 5, count, scale_, to)) {
+      for (int64_t i = 0; i < count; ++i) {
+        roi_windows(roi_edge(first[5 * i], scale_), roi_edge(last[5 * i], scale_), bins, size, edges_,
+                    windows + i * bins);
+      }
+    } else if (bins == 1) {
+      single_windows(from, to, count, static_cast<int32_t>(size), windows);
+    } else {
+      for (int64_t i = 0; i < count; ++i) roi_windows(from[i], to[i], bins, size, edges_, windows + i * bins);
+    }
   }
 
   const RoiOp& op_;

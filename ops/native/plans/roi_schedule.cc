@@ -13,6 +13,7 @@ using roi_costs::kUnevenThreads;
 // Sorts the numbers of ROIs by their images, those of one image in ascending order.
 void sort_by_image(int64_t images, const std::vector<int64_t>& image, std::vector<int64_t>& rois) {
   rois.resize(image.size());
+  if (images == 1) return std::iota(rois.begin(), rois.end(), int64_t{0});
   if (images > static_cast<int64_t>(image.size())) {  // a count for each would be larger than what is sorted
     std::iota(rois.begin(), rois.end(), int64_t{0});
     std::sort(rois.begin(), rois.end(), [&](int64_t a, int64_t b) {
