@@ -3,15 +3,15 @@
 
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <locale>
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <vector>
+#include <type_traits>
 
 #include "base/ort_abi.h"
+#include "base/shape.h"
 
 namespace onnx_maxpool {
 
@@ -25,16 +25,6 @@ class Error : public std::runtime_error {
  private:
   int code_;
 };
-
-using Shape = std::vector<int64_t>;
-
-// Of signed or unsigned integers.
-template <class Integer>
-std::string text(const std::vector<Integer>& shape) {
-  std::string out = "[";
-  for (size_t i = 0; i < shape.size(); ++i) out += (i ? "," : "") + std::to_string(shape[i]);
-  return out + "]";
-}
 
 // Text out of a model or a setting, which need be neither UTF-8 nor free of NUL: what is not printable ASCII as \xff,
 // byte by byte.
@@ -54,7 +44,7 @@ inline std::string escaped(const std::string& bytes) {
 // The fewest digits that read back as the same value. Streams in the classic locale, because printf and strtod follow
 // the process's: there a number may have a decimal comma.
 template <class Float>
-std::string text(Float value) {
+std::enable_if_t<std::is_floating_point_v<Float>, std::string> text(Float value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   std::string out;
@@ -73,17 +63,6 @@ std::string text(Float value) {
     if (back == value && (read || std::fabs(value) < 1)) break;
   }
   return out;
-}
-
-// The product of a shape's dimensions, or -1 where it leaves 63 bits. A shape with a 0 has no cells, whatever else is
-// in it.
-inline int64_t checked_cells(const Shape& shape) {
-  int64_t cells = 1;
-  for (int64_t dim : shape) {
-    if (dim == 0) return 0;
-    if (cells > 0) cells = cells > std::numeric_limits<int64_t>::max() / dim ? -1 : cells * dim;
-  }
-  return cells;
 }
 
 }  // namespace onnx_maxpool

@@ -22,7 +22,7 @@ size_t last_level_cache() {
 
 const Machine& machine() {
   static const Machine here = {std::max<int64_t>(std::thread::hardware_concurrency(), 1), 30'000,
-                               std::min(last_level_cache() / 8, size_t{4} << 20)};
+                               std::min(last_level_cache() / 8, size_t{4} << 20), kStackScratch};
   return here;
 }
 

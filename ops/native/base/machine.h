@@ -6,6 +6,9 @@
 
 namespace onnx_maxpool {
 
+// The most that `stack_scratch` may be. Threads have stacks of 512 KiB and more.
+constexpr size_t kStackScratch = size_t{32} << 10;
+
 struct Machine {
   // How many threads can run at once.
   int64_t processors;
@@ -15,10 +18,13 @@ struct Machine {
   // and little of a large output would be left there to read: it was faster even with a reader right after it, from
   // 8 to 16 MB on where that cache has 300 MB, and earlier where it is small.
   size_t streaming_threshold;
+  // Scratch of no more bytes than this lies on the stack, where one thread does all work.
+  size_t stack_scratch;
 };
 
 // Asked once: libc may open a file for it, which takes longer than a small run. The native tests bring a machine of
-// their own, on which little work goes to several threads and past the caches.
+// their own, on which little work goes to several threads and past the caches, and no
+// scratch lies on the stack, so that sanitizers see its end.
 const Machine& machine();
 
 }  // namespace onnx_maxpool

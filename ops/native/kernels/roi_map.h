@@ -141,7 +141,7 @@ class MapBlock {
   template <class W>
   W lanes_at(const Key* from) const {
     const int64_t left = x_end_ - from;
-    if (left >= static_cast<int64_t>(sizeof(W) / sizeof(Key))) return load<W>(from);
+    if (left >= static_cast<int64_t>(sizeof(W) / sizeof(Key))) return load_once<W>(from);
     W v{};
     __builtin_memcpy(&v, from, static_cast<size_t>(left) * sizeof(Key));
     return v;

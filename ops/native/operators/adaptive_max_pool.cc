@@ -1,4 +1,6 @@
 // OpenVINO's AdaptiveMaxPool, since version 8: rules A1 to A5. The words of errors are adaptive_max_pool.py's.
+#include <algorithm>
+
 #include "base/window_plan.h"
 #include "facts.h"
 #include "operators/window_op.h"
@@ -25,15 +27,15 @@ class AdaptiveMaxPool : public Kernel {
     if (rank < 3 || rank > 5) {
       refuse("X has shape " + text(x.shape) + ", expected 3 to 5 dimensions (N, C and 1 to 3 spatial ones)");
     }
-    const Shape spatial(x.shape.begin() + 2, x.shape.end());
-    for (int64_t dim : spatial) {
-      if (dim == 0) refuse("X has shape " + text(x.shape) + ", expected spatial dimensions of at least 1");
+    const int64_t* const spatial = x.shape.begin() + 2;
+    if (std::find(spatial, x.shape.end(), 0) != x.shape.end()) {
+      refuse("X has shape " + text(x.shape) + ", expected spatial dimensions of at least 1");
     }
-    const Shape sizes = output_size(size, spatial.size());
-    std::vector<PoolAxis> axes;
-    for (size_t i = 0; i < spatial.size(); ++i) axes.push_back({spatial[i], sizes[i], true, 0, 0, 0});
+    const Dims sizes = output_size(size, rank - 2);
+    PoolAxes axes;
+    for (size_t i = 0; i < rank - 2; ++i) axes.push_back({spatial[i], sizes[i], true, 0, 0, 0});
     if (has_indices_ && index_type_ == ElementType::int32_ && x.shape[0] && x.shape[1]) {
-      const int64_t cells = checked_cells(spatial);
+      const int64_t cells = checked_cells(spatial, x.shape.end());
       if (cells < 0 || cells > kMostInt32) {
         refuse("X has shape " + text(x.shape) + ", expected at most " + std::to_string(kMostInt32) +
                " cells in a channel, as many as " + spelling_of(index_type_) + " indices number");
@@ -43,16 +45,16 @@ class AdaptiveMaxPool : public Kernel {
   }
 
  private:
-  Shape output_size(const Tensor& size, size_t axes) const {
-    if (size.shape != Shape{static_cast<int64_t>(axes)}) {
+  Dims output_size(const Tensor& size, size_t axes) const {
+    if (size.shape.size() != 1 || size.shape[0] != static_cast<int64_t>(axes)) {
       refuse("output_size has shape " + text(size.shape) + ", expected [" + std::to_string(axes) +
              "], a size for each spatial dimension of X");
     }
-    Shape sizes;
+    Dims sizes(axes);
     bool good = true;
     for (size_t i = 0; i < axes; ++i) {
-      sizes.push_back(size_type_ == ElementType::int32_ ? static_cast<const int32_t*>(size.data)[i]
-                                                        : static_cast<const int64_t*>(size.data)[i]);
+      sizes[i] = size_type_ == ElementType::int32_ ? static_cast<const int32_t*>(size.data)[i]
+                                                   : static_cast<const int64_t*>(size.data)[i];
       good = good && sizes[i] >= 1 && sizes[i] <= kLargestSide;
     }
     if (!good) {

@@ -48,8 +48,9 @@ class MaxPooling1 : public Kernel {
       refuse("X has shape " + text(x.shape) + ", expected " +
              (axes == 2 ? "4 dimensions (N, C, H, W)" : "5 dimensions (N, C, D, H, W)"));
     }
-    std::vector<PoolAxis> plans;
-    std::vector<uint64_t> y(x.shape.begin(), x.shape.begin() + 2);
+    PoolAxes plans;
+    ShortList<uint64_t, 5> y;
+    for (size_t i = 0; i < 2; ++i) y.push_back(static_cast<uint64_t>(x.shape[i]));
     for (size_t i = 0; i < axes; ++i) {
       const int64_t size = x.shape[2 + i];
       const int64_t least = std::max<int64_t>(1, window_[i] - start_padding_[i] - end_padding_[i]);
@@ -69,7 +70,7 @@ class MaxPooling1 : public Kernel {
       }
     }
     if (*std::max_element(y.begin(), y.end()) > kMostWindows) refuse_bytes(kName, "Y", text(y));
-    const int64_t plane = checked_cells(Shape(x.shape.begin() + 2, x.shape.end()));
+    const int64_t plane = checked_cells(x.shape.begin() + 2, x.shape.end());
     pool_windows(run, kName, type_, x, plans, {has_indices_, index_type_, plane});
   }
 

@@ -80,14 +80,11 @@ class RoiNode : public Kernel {
       refuse("X has shape " + text(x.shape) + ", expected a height and a width of at most " +
              std::to_string(kLargestSide));
     }
-    Shape expected(op_.rois_rank, 1);
-    if (rois.shape.size() == op_.rois_rank) expected[op_.rois_rank - 2] = rois.shape[op_.rois_rank - 2];
-    expected.back() = 5;
-    if (rois.shape != expected) {
+    if (!is_list_of_rois(rois.shape)) {
       refuse("rois has shape " + text(rois.shape) + ", expected (" + (op_.rois_rank == 4 ? "1, 1, " : "") +
              "R, 5) with columns batch, x1, y1, x2, y2");
     }
-    const Shape shape = {rois.shape[op_.rois_rank - 2], x.shape[1], pooled_[0], pooled_[1]};
+    const Dims shape = {rois.shape[op_.rois_rank - 2], x.shape[1], pooled_[0], pooled_[1]};
     if (type_ == ElementType::double_) {
       pool(run, x, Rois<double>(rois.data, type_, shape[0]), shape);
     } else {
@@ -98,8 +95,14 @@ class RoiNode : public Kernel {
  private:
   [[noreturn]] void refuse(const std::string& what) const { throw Error(std::string(op_.name) + ": " + what); }
 
+  // (R, 5) with 1 in every dimension before.
+  bool is_list_of_rois(const Dims& shape) const {
+    const auto one = [](int64_t dim) { return dim == 1; };
+    return shape.size() == op_.rois_rank && *(shape.end() - 1) == 5 && std::all_of(shape.begin(), shape.end() - 2, one);
+  }
+
   template <class Float>
-  void pool(const Run& run, const Tensor& x, const Rois<Float>& rois, const Shape& shape) const {
+  void pool(const Run& run, const Tensor& x, const Rois<Float>& rois, const Dims& shape) const {
     const int64_t images = x.shape[0];
     check_rois(rois, shape[0], images);
     const int64_t bytes = output_bytes(op_.name, "Y", shape, type_);
@@ -158,7 +161,7 @@ class RoiNode : public Kernel {
   }
 
   template <class Float>
-  RoiWindows windows_of(const Run& run, const Rois<Float>& rois, int64_t count, const Shape& x) const {
+  RoiWindows windows_of(const Run& run, const Rois<Float>& rois, int64_t count, const Dims& x) const {
     RoiWindows windows;
     windows.image.resize(static_cast<size_t>(count));
     windows.rows.resize(static_cast<size_t>(count * pooled_[0]));

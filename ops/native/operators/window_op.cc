@@ -47,28 +47,25 @@ PoolAxis sliding_if_equal(const PoolAxis& axis) {
 
 // Depth, rows and columns of cells in memory: an innermost axis of one whole window is a part of the axis around it,
 // whose windows are then contiguous; axes that are missing are of one cell.
-std::vector<PoolAxis> three_axes(const std::vector<PoolAxis>& spatial) {
-  std::vector<PoolAxis> axes;
-  for (const PoolAxis& axis : spatial) axes.push_back(sliding_if_equal(axis));
-  while (axes.size() > 1 && is_one_window(axes.back())) {
-    const int64_t cells = axes.back().size;
-    axes.pop_back();
-    axes.back().size *= cells;
-    axes.back().grain *= cells;
+PoolAxes three_axes(const PoolAxes& spatial) {
+  PoolAxes inner;
+  for (const PoolAxis& axis : spatial) inner.push_back(sliding_if_equal(axis));
+  while (inner.size() > 1 && is_one_window(inner.back())) {
+    const int64_t cells = inner.back().size;
+    inner.pop_back();
+    inner.back().size *= cells;
+    inner.back().grain *= cells;
   }
-  while (axes.size() < 3) axes.insert(axes.begin(), PoolAxis{1, 1, false, 0, 1, 1});
+  PoolAxes axes;
+  while (axes.size() + inner.size() < 3) axes.push_back({1, 1, false, 0, 1, 1});
+  for (const PoolAxis& axis : inner) axes.push_back(axis);
   return axes;
 }
 
-// The axis's windows, where they are few enough to be listed.
-std::vector<Window> listed(const PoolAxis& axis) {
-  std::vector<Window> windows;
-  if (axis.count > kMostListed) return windows;
-  windows.reserve(static_cast<size_t>(axis.count));
+// Writes the axis's windows, and returns where they end.
+Window* list(const PoolAxis& axis, Window* to) {
   const int64_t n = axis.size / axis.grain;
-  const auto add = [&](int64_t, Window window) {
-    windows.push_back({window.start * axis.grain, window.end * axis.grain});
-  };
+  const auto add = [&](int64_t, Window window) { *to++ = {window.start * axis.grain, window.end * axis.grain}; };
   if (axis.even) {
     even_windows(n, axis.count, add);
   } else {
@@ -77,26 +74,46 @@ std::vector<Window> listed(const PoolAxis& axis) {
       add(i, clip({start, start + axis.length}, n));
     }
   }
-  return windows;
+  return to;
 }
+
+// Lists the windows of those axes that have few enough.
+class Lists {
+ public:
+  explicit Lists(PoolAxes& axes) {
+    int64_t windows = 0;
+    for (const PoolAxis& axis : axes) windows += is_listed(axis) ? axis.count : 0;
+    if (windows > static_cast<int64_t>(few_.size())) many_.resize(static_cast<size_t>(windows));
+    Window* next = many_.empty() ? few_.data() : many_.data();
+    for (PoolAxis& axis : axes) {
+      if (!is_listed(axis)) continue;
+      axis.windows = next;
+      next = list(axis, next);
+    }
+  }
+  Lists(const Lists&) = delete;
+  Lists& operator=(const Lists&) = delete;
+
+ private:
+  static bool is_listed(const PoolAxis& axis) { return axis.count <= kMostListed; }
+  std::array<Window, 64> few_;
+  std::vector<Window> many_;
+};
 
 }  // namespace
 
-void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x,
-                  const std::vector<PoolAxis>& spatial, const IndexOutput& index) {
-  Shape shape = {x.shape[0], x.shape[1]};
-  for (const PoolAxis& axis : spatial) shape.push_back(axis.count);
+void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x, const PoolAxes& spatial,
+                  const IndexOutput& index) {
+  Dims shape(2 + spatial.size());
+  std::copy_n(x.shape.begin(), 2, shape.begin());
+  for (size_t i = 0; i < spatial.size(); ++i) shape[2 + i] = spatial[i].count;
   const int64_t bytes = output_bytes(op, "Y", shape, type);
   if (index.present) output_bytes(op, "Indices", shape, index.type);
   void* y = run.output(0, type, shape);
   void* indices = index.present ? run.output(1, index.type, shape) : nullptr;
   if (bytes == 0) return;  // G7
-  std::vector<PoolAxis> axes = three_axes(spatial);
-  std::vector<std::vector<Window>> lists;
-  for (PoolAxis& axis : axes) {
-    lists.push_back(listed(axis));
-    if (!lists.back().empty()) axis.windows = lists.back().data();
-  }
+  PoolAxes axes = three_axes(spatial);
+  const Lists lists(axes);
   const PoolJob job = {
       x.data,  y,       indices,       element_size(index.type) == 8, index.step, shape[0] * shape[1], axes[0],
       axes[1], axes[2], order_of(type)};

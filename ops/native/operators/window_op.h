@@ -18,8 +18,11 @@ struct IndexOutput {
   int64_t step;  // from a plane's first index to the next one's
 };
 
+// The axes behind (N, C).
+using PoolAxes = ShortList<PoolAxis, 3>;
+
 // Pools input 0 to outputs 0 and 1. Throws Error, with the operator's name, where an output is too large.
-void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x, const std::vector<PoolAxis>& axes,
+void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x, const PoolAxes& axes,
                   const IndexOutput& index);
 
 // The index type that the node asks for. Throws Error where the operator has none such, and for another than the

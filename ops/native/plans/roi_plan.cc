@@ -1,6 +1,7 @@
 #include "plans/roi_plan.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_layout.h"
@@ -28,6 +29,26 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
     rows += kept_rows(shape.height, tallest, levels, sweeps(shape, levels), k).count;
   }
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
+}
+
+// Whether a run is so small that to choose a plan takes longer than the best one could save: few ROIs of one image, of
+// which a block has all channels, and which have no more cells than one thread reads before another has woken. Narrow
+// maps have a mode that is much faster.
+bool is_small(const RoiShape& shape) {
+  return shape.rois <= 16 && shape.images == 1 && shape.blocks == 1 &&
+         shape.rois * shape.input_bytes <= int64_t{512} << 10 && shape.width > shape.narrow_map_width;
+}
+
+// All ROIs in one unit, straight from the map.
+RoiPlan small_plan(const RoiShape& shape) {
+  RoiPlan plan{};
+  plan.mode = &RoiKernel::separate;
+  plan.slots = 1;
+  plan.cycles = plan.time = roi_costs::kUnit;
+  plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
+  std::iota(plan.rois_by_image.begin(), plan.rois_by_image.end(), int64_t{0});
+  plan.units = {{0, 0, 0, shape.rois}};
+  return plan;
 }
 
 // A way to pool: one of the kernel's modes, with so many levels of tables.
@@ -123,6 +144,7 @@ class Planner {
 }  // namespace
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
+  if (is_small(shape)) return small_plan(shape);
   const Planner planner(shape, windows);
   Way chosen = planner.separate();
   const auto consider = [&](const Way& way) {
@@ -134,6 +156,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
 }
 
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows) {
+  if (is_small(shape)) return {small_plan(shape)};
   const Planner planner(shape, windows);
   std::vector<RoiPlan> plans = {planner.plan(planner.separate())};
   for (int levels = 0; levels <= kMostLevels; ++levels) {

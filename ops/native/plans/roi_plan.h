@@ -36,7 +36,7 @@ struct RoiShape : RoiDims {
 
 // The plan that should take the least time.
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows);
-// All from which it is chosen, with every count of tables that may be of use.
+// All from which it is chosen, with every count of tables that may be of use; for a small run only one.
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows);
 
 }  // namespace onnx_maxpool

@@ -13,7 +13,7 @@ namespace {
 struct KernelHandle {
   const OrtApi* api;
   std::unique_ptr<Kernel> kernel;
-  Threads threads{machine().processors, machine().cycles_worth_a_thread};
+  Shown shown{{machine().processors, machine().cycles_worth_a_thread}};
 };
 
 }  // namespace
@@ -52,7 +52,7 @@ CustomOp::CustomOp(const OrtApi* api, const Operator& op, Variant variant)
   };
   KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
     auto* handle = static_cast<KernelHandle*>(kernel);
-    return guarded(handle->api, [&] { handle->kernel->compute(Run(handle->api, context, handle->threads)); });
+    return guarded(handle->api, [&] { handle->kernel->compute(Run(handle->api, context, handle->shown)); });
   };
   KernelDestroy = [](void* kernel) { delete static_cast<KernelHandle*>(kernel); };
   InferOutputShapeFn = [](const OrtCustomOp* op, OrtShapeInferContext* context) -> OrtStatus* {

@@ -9,8 +9,13 @@
 
 namespace onnx_maxpool {
 
+// Throws the status as an Error, and releases it.
+[[noreturn]] void fail(const OrtApi* api, OrtStatus* status);
+
 // Throws Error where the runtime answered with a status.
-void check(const OrtApi* api, OrtStatus* status);
+inline void check(const OrtApi* api, OrtStatus* status) {
+  if (status) fail(api, status);
+}
 
 // Runs `body` and turns whatever it throws into a status: no C++ exception crosses the ABI.
 template <class Body>
@@ -52,6 +57,6 @@ using OwnedMemoryInfo = Owned<OrtMemoryInfo, ort::ReleaseMemoryInfo>;
 using OwnedAllocator = Owned<OrtAllocator, ort::ReleaseAllocator>;
 
 // The dimensions of a tensor; -1 for one that is not known.
-Shape dimensions(const OrtApi* api, const OrtTensorTypeAndShapeInfo* info);
+Dims dimensions(const OrtApi* api, const OrtTensorTypeAndShapeInfo* info);
 
 }  // namespace onnx_maxpool

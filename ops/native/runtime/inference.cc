@@ -25,9 +25,9 @@ std::vector<Dim> Inference::input(size_t index, size_t rank) const {
   std::vector<Dim> dims(rank);
   OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
   check(api_, ort::ShapeInferGetInput::of(api_)(context_, index, &info));
-  const Shape sizes = dimensions(api_, info);
+  const Dims sizes = dimensions(api_, info);
   std::vector<const char*> symbols(sizes.size());
-  if (!sizes.empty()) check(api_, ort::GetSymbolicDimensions::of(api_)(info, symbols.data(), symbols.size()));
+  if (sizes.size()) check(api_, ort::GetSymbolicDimensions::of(api_)(info, symbols.data(), symbols.size()));
   for (size_t i = 0; i < rank; ++i) {
     const bool known = sizes.size() == rank;
     if (known && sizes[i] >= 0) {

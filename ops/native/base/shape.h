@@ -1,0 +1,81 @@
+// Shapes, and short lists: in place, as a small run would notice an allocation for each.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace onnx_maxpool {
+
+using Shape = std::vector<int64_t>;
+
+// A list of at most `room` values.
+template <class T, size_t room>
+class ShortList {
+ public:
+  ShortList() = default;
+  void push_back(const T& value) { values_[size_++] = value; }
+  void pop_back() { --size_; }
+  size_t size() const { return size_; }
+  T& operator[](size_t i) { return values_[i]; }
+  const T& operator[](size_t i) const { return values_[i]; }
+  T& back() { return values_[size_ - 1]; }
+  T* begin() { return values_.data(); }
+  T* end() { return values_.data() + size_; }
+  const T* begin() const { return values_.data(); }
+  const T* end() const { return values_.data() + size_; }
+
+ private:
+  std::array<T, room> values_{};
+  size_t size_ = 0;
+};
+
+// The dimensions of a tensor. Those of a rank that no operator has are allocated.
+class Dims {
+ public:
+  explicit Dims(size_t rank) : size_(rank) {
+    if (rank > kRoom) many_.resize(rank);
+  }
+  Dims(std::initializer_list<int64_t> dims) : Dims(dims.size()) { std::copy(dims.begin(), dims.end(), begin()); }
+  size_t size() const { return size_; }
+  int64_t* begin() { return size_ > kRoom ? many_.data() : few_.data(); }
+  int64_t* end() { return begin() + size_; }
+  const int64_t* begin() const { return size_ > kRoom ? many_.data() : few_.data(); }
+  const int64_t* end() const { return begin() + size_; }
+  int64_t& operator[](size_t i) { return begin()[i]; }
+  int64_t operator[](size_t i) const { return begin()[i]; }
+
+ private:
+  static constexpr size_t kRoom = 6;
+  size_t size_;
+  std::array<int64_t, kRoom> few_{};
+  Shape many_;
+};
+
+// As "[1,2]". Of signed or unsigned integers.
+template <class List>
+auto text(const List& list) -> decltype(std::end(list), std::string()) {
+  std::string out = "[";
+  for (const auto& each : list) out += (&each == &*std::begin(list) ? "" : ",") + std::to_string(each);
+  return out + "]";
+}
+
+// The product of dimensions, or -1 where it leaves 63 bits. A shape with a 0 has no cells, whatever else is in it.
+inline int64_t checked_cells(const int64_t* begin, const int64_t* end) {
+  int64_t cells = 1;
+  for (const int64_t* dim = begin; dim != end; ++dim) {
+    if (*dim == 0) return 0;
+    if (cells > 0) cells = cells > std::numeric_limits<int64_t>::max() / *dim ? -1 : cells * *dim;
+  }
+  return cells;
+}
+inline int64_t checked_cells(const Dims& dims) { return checked_cells(dims.begin(), dims.end()); }
+inline int64_t checked_cells(const Shape& shape) { return checked_cells(shape.data(), shape.data() + shape.size()); }
+
+}  // namespace onnx_maxpool
