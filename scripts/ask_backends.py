@@ -20,7 +20,7 @@ from rich.console import Console
 
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.cases import all_cases
-from onnx_maxpool.conformance.report import pages
+from onnx_maxpool.conformance.report import formats
 from onnx_maxpool.conformance.report.records import read_report
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.errors import InputError
@@ -109,9 +109,9 @@ def main(
         runs.append(run)
     if write:
         whole = [run for run in runs if run is not None]
-        DOCUMENT.write_text(pages.markdown(whole), encoding="utf-8")
+        DOCUMENT.write_text(formats.markdown(whole), encoding="utf-8")
         page = work / "conformance-results.html"
-        page.write_text(pages.html(whole), encoding="utf-8")
+        page.write_text(formats.html(whole), encoding="utf-8")
         console.print(f"wrote {DOCUMENT} and {page}", soft_wrap=True)
 
 

@@ -24,7 +24,7 @@ from onnx_maxpool.cli.main import main
 from onnx_maxpool.conformance import BackendRun, BackendTest, Outcome, all_cases, run_backend
 from onnx_maxpool.conformance.backends import BACKENDS, BackendError
 from onnx_maxpool.conformance.corpus import case_files
-from onnx_maxpool.conformance.report.pages import cells
+from onnx_maxpool.conformance.report.formats import cells
 from onnx_maxpool.conformance.report.view import divergences
 from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import judge

@@ -25,8 +25,7 @@ import onnx_maxpool
 from onnx_maxpool.cli.conformance import print_run
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.conformance.cases import all_cases
-from onnx_maxpool.conformance.report.junit import junit
-from onnx_maxpool.conformance.report.pages import html, markdown
+from onnx_maxpool.conformance.report.formats import html, junit, markdown
 from onnx_maxpool.conformance.report.records import json_report
 from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import judge

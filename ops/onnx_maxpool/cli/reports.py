@@ -26,7 +26,7 @@ STDOUT = Path("-")
 def check_extra() -> None:
     """Raise InputError where a package that the reports need is missing, before a run of minutes."""
     try:
-        from onnx_maxpool.conformance.report import junit, pages  # noqa: F401
+        from onnx_maxpool.conformance.report import formats  # noqa: F401
     except ModuleNotFoundError as error:
         raise InputError(f'reports need {error.name}: pip install "onnx-maxpool[conformance]"') from None
 
@@ -52,15 +52,14 @@ class Reports:
             else:
                 self.json.write_text(f"{text}\n", encoding="utf-8")
         if self.html or self.junit or self.markdown:
-            from onnx_maxpool.conformance.report import pages
-            from onnx_maxpool.conformance.report.junit import junit
+            from onnx_maxpool.conformance.report import formats
 
             if self.html is not None:
-                self.html.write_text(pages.html(runs, before), encoding="utf-8")
+                self.html.write_text(formats.html(runs, before), encoding="utf-8")
             if self.junit is not None:
-                self.junit.write_text(junit(runs, expected), encoding="utf-8")
+                self.junit.write_text(formats.junit(runs, expected), encoding="utf-8")
             if self.markdown is not None:
-                self.markdown.write_text(pages.markdown(runs, before), encoding="utf-8")
+                self.markdown.write_text(formats.markdown(runs, before), encoding="utf-8")
         return [path for path in wanted if path is not None]
 
 

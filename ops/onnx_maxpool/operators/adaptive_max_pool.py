@@ -11,8 +11,7 @@ import numpy as np
 from onnx_maxpool.errors import OperatorError, shape
 from onnx_maxpool.facts import INDEX_SPELLINGS, LARGEST_SIDE
 from onnx_maxpool.maximum import window_first_max, window_max
-from onnx_maxpool.operators.checks import check_bytes, fits
-from onnx_maxpool.operators.definition import Operator, Schema
+from onnx_maxpool.operators.definition import Operator, Schema, check_bytes, fits
 from onnx_maxpool.types import Array, Attributes, Dims
 from onnx_maxpool.windows import adaptive_windows
 

@@ -1,14 +1,15 @@
-"""What an operator's module offers to the adapters."""
+"""What an operator's module offers to the adapters, and checks that several operators make."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from onnx_maxpool.errors import OperatorError, escaped, listing
+from onnx_maxpool.errors import OperatorError, escaped, listing, shape
 from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS
 from onnx_maxpool.operators.registry import OperatorVersion
 from onnx_maxpool.types import Array, Attributes, BinEdges, Dims, element_type
@@ -160,3 +161,17 @@ def index_type(version: OperatorVersion, attributes: Attributes) -> str:
     """The index's element type that complete attributes choose, by ONNX's name; NumPy has the same names."""
     by_spelling = {INDEX_SPELLINGS[name]: name for name in version.index_types}
     return by_spelling[attributes[INDEX_ATTRIBUTE]] if INDEX_ATTRIBUTE in attributes else version.index_types[0]
+
+
+def check_bytes(operator: str, output: str, dims: tuple[int, ...], itemsize: int) -> None:
+    """An output's bytes must be countable in 63 bits, those of an empty one as if it had a cell in every direction.
+
+    NumPy holds no others.
+    """
+    if math.prod(max(dim, 1) for dim in dims) * itemsize >= 2**63:
+        raise OperatorError(f"{operator}: {output} would have shape {shape(dims)}, expected fewer than 2^63 bytes")
+
+
+def fits(dim: int | str | None, size: int) -> bool:
+    """Whether a dimension is of this size, as far as it is known."""
+    return not isinstance(dim, int) or dim == size

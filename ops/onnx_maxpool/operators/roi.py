@@ -7,8 +7,7 @@ import numpy as np
 from onnx_maxpool.errors import OperatorError, number, shape
 from onnx_maxpool.facts import LARGEST_SIDE
 from onnx_maxpool.maximum import window_max
-from onnx_maxpool.operators.checks import check_bytes, fits
-from onnx_maxpool.operators.definition import Attribute
+from onnx_maxpool.operators.definition import Attribute, check_bytes, fits
 from onnx_maxpool.types import Array, Attributes, BinEdges, Dims
 from onnx_maxpool.windows import roi_windows
 
