@@ -1,13 +1,14 @@
-"""The types and shapes of a model's values, as far as ONNX infers them."""
+"""The types and shapes of a model's values, as far as ONNX infers them; and `Survey`, which infers them once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 import onnx
 from onnx import helper, inliner, shape_inference
 
-from onnx_maxpool.graph.nodes import canonical_domain
+from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, operator_nodes
 from onnx_maxpool.graph.rewriting import rename_own_functions
 from onnx_maxpool.operators.schemas import register_schemas
 
@@ -85,3 +86,46 @@ def tensor_types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto.T
         for attribute in node.attribute:
             for subgraph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
                 yield from tensor_types(subgraph)
+
+
+class Survey:
+    """What a model asks of our operators. Nodes are searched for once, and types are inferred once they are asked for.
+
+    The model is not changed, and is to stay as it is while the survey is in use.
+    """
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self.model = model
+        self.nodes = tuple(operator_nodes(model))
+        """Our operators as the model has them."""
+
+    @cached_property
+    def _inferred(self) -> onnx.ModelProto:
+        small = outline(self.model)
+        # Inlining copies and renames nodes: a mark leads back to the one that the model has.
+        for i, found in enumerate(operator_nodes(small)):
+            found.node.doc_string = str(i)
+        return infer(small)
+
+    @cached_property
+    def calls(self) -> tuple[tuple[int, OperatorNode], ...]:
+        """Our operators where local functions are inlined, each with the place in `nodes` of the one that it is.
+
+        One that stands in a function is here once for every call of the function. Where functions cannot be inlined,
+        the nodes are as the model has them.
+        """
+        if not self.nodes:
+            return ()
+        return tuple((int(found.node.doc_string), found) for found in operator_nodes(self._inferred))
+
+    @cached_property
+    def types(self) -> Mapping[str, onnx.TypeProto.Tensor]:
+        """The types of the values in `calls` that stand in the graph, by name, as far as they are known.
+
+        A function that could not be inlined has values of its own, whose names say nothing here.
+        """
+        return dict(tensor_types(self._inferred.graph)) if self.nodes else {}
+
+    def types_of(self, call: OperatorNode) -> Mapping[str, onnx.TypeProto.Tensor]:
+        """The types that are known where one of `calls` stands."""
+        return self.types if call.place.startswith("graph") else {}

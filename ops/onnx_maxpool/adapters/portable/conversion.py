@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper, inliner, numpy_helper
+from onnx import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorShapeProto,
+    TypeProto,
+    ValueInfoProto,
+    helper,
+    inliner,
+    numpy_helper,
+)
 
 from onnx_maxpool.adapters.portable.guards import name_guards
 from onnx_maxpool.adapters.portable.library import DOMAIN, function_library, inline
-from onnx_maxpool.adapters.portable.static.shapes import declare_shapes, fix_dims
 from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
 from onnx_maxpool.errors import OperatorError, listing
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.checking import check_model, node_attributes
-from onnx_maxpool.graph.inference import infer_types, outline
+from onnx_maxpool.graph.inference import Survey, infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
-from onnx_maxpool.graph.nodes import (
-    OperatorNode,
-    canonical_domain,
-    every_node,
-)
+from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, every_node, subgraphs
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import Rewriter, Scope, rename_own_functions, restore_own_functions
-from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
@@ -233,3 +237,54 @@ def _spatial_rank(found: OperatorNode, types: Types, attributes: Mapping[str, ob
     if sizes and isinstance(sizes[0], int):
         return sizes[0]
     raise OperatorError(f"{node.op_type}: the rank of X is not known, expected one that ONNX infers")
+
+
+def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
+    """Put sizes in the place of symbolic dimensions, wherever they are declared.
+
+    Raises OperatorError for a name that no input declares, and for a size below 0.
+    """
+    known = {dim.dim_param: None for value in model.graph.input for dim in _declared_shape(value).dim if dim.dim_param}
+    for name, size in dims.items():
+        if name not in known:
+            expected = listing(known) if known else "none, as no input has a symbolic dimension"
+            raise OperatorError(f"to_portable: dims has {name}, expected {expected}")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+            raise OperatorError(f"to_portable: dims has {name} of {size!r}, expected an integer from 0")
+    for value in _declared_values(model.graph):
+        for dim in _declared_shape(value).dim:
+            if dim.dim_param in dims:
+                dim.dim_value = dims[dim.dim_param]
+
+
+def declare_shapes(model: ModelProto) -> None:
+    """Give the graph's outputs the types and shapes that ONNX infers; leave out other declared shapes with symbols."""
+    small = outline(model)
+    for value in small.graph.output:
+        if value.HasField("type"):
+            value.type.tensor_type.ClearField("shape")
+    del small.graph.value_info[:]
+    inferred = {value.name: value for value in infer_types(small).graph.output}
+    for value in model.graph.output:
+        found = inferred[value.name].type.tensor_type
+        if found.HasField("shape") and all(dim.HasField("dim_value") for dim in found.shape.dim):
+            value.type.tensor_type.CopyFrom(found)
+    kept = [
+        value
+        for value in model.graph.value_info
+        if all(dim.HasField("dim_value") for dim in _declared_shape(value).dim)
+    ]
+    known = GraphProto(value_info=kept)  # copies: what is cleared may not be read again
+    del model.graph.value_info[:]
+    model.graph.value_info.extend(known.value_info)
+
+
+def _declared_shape(value: ValueInfoProto) -> TensorShapeProto:
+    return value.type.tensor_type.shape
+
+
+def _declared_values(graph: GraphProto) -> Iterator[ValueInfoProto]:
+    yield from (*graph.input, *graph.output, *graph.value_info)
+    for node in graph.node:
+        for _, subgraph in subgraphs(node):
+            yield from _declared_values(subgraph)

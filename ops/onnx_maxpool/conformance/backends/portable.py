@@ -8,7 +8,7 @@ from onnx_maxpool.adapters.portable import to_portable
 from onnx_maxpool.conformance.backends.adapter import Run
 from onnx_maxpool.conformance.backends.onnxruntime import OnnxRuntime
 from onnx_maxpool.graph.checking import check_model
-from onnx_maxpool.graph.survey import Survey
+from onnx_maxpool.graph.inference import Survey
 
 
 class Portable(OnnxRuntime):

@@ -13,7 +13,7 @@ from onnx_maxpool.conformance.backends.adapter import Adapter, OneNode, Run
 from onnx_maxpool.conformance.backends.torch import array, tensor
 from onnx_maxpool.conformance.run.execution import UnsupportedError
 from onnx_maxpool.graph.checking import check_model
-from onnx_maxpool.graph.survey import Survey
+from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.operators.registry import versions_of
 from onnx_maxpool.types import Array
 
