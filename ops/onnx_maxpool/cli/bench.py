@@ -26,7 +26,7 @@ from onnx_maxpool.errors import InputError
 from onnx_maxpool.machine import cpus, machine
 from onnx_maxpool.processes import MOST_THREADS
 
-OVERHEADS_ROW = "overheads: import and session"
+OVERHEADS_ROW = "overheads: import, session and small runs"
 """What `--rows` is compared with, for the rows that are no operator's."""
 SAMPLES, QUICK_SAMPLES = 9, 3
 DEFAULT_THREADS = (2, 1)
@@ -226,7 +226,8 @@ def time_all(
     """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(rows) * len(results.settings["threads"]) + overheads, completed=-1)
+        total = len(rows) * len(results.settings["threads"]) + (overheads + 1 if overheads else 0)
+        task = progress.add_task("", total=total, completed=-1)
 
         def tell(what: str) -> None:
             progress.update(task, advance=1, description=what)

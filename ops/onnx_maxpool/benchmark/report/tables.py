@@ -149,7 +149,8 @@ def overhead_lines(overheads: Iterable[Overhead]) -> Iterator[list[str]]:
     yield ["what", "cost, ms", "with, ms", "without, ms"]
     for overhead in overheads:
         without = timing_cell(overhead.without) if overhead.without else NOTHING
-        yield [overhead.what, f"{overhead.cost * 1e3:.2f}", timing_cell(overhead.with_us), without]
+        cost = overhead.cost * 1e3
+        yield [overhead.what, f"{cost:.{'2f' if abs(cost) >= 0.1 else '2g'}}", timing_cell(overhead.with_us), without]
 
 
 def notes(results: Results) -> Iterator[RenderableType]:
