@@ -10,7 +10,7 @@ from functools import singledispatch
 import numpy as np
 
 from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, MOST_WORK, drawn, group_of, mean_window
-from onnx_maxpool.benchmark.inputs import agreed
+from onnx_maxpool.benchmark.inputs import SMALLEST_SIDE, agreed
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase, outputs
 from onnx_maxpool.types import Array
 from onnx_maxpool.windows import roi_edges
@@ -190,6 +190,8 @@ def can_run(case: Case) -> bool:
 def _(case: RoiCase) -> bool:
     cells = case.cells or ()
     if any(side > most for side, most in zip(cells, (case.height, case.width), strict=False)):
+        return False
+    if not cells and min(case.height, case.width) < SMALLEST_SIDE * case.scale:
         return False
     area = max(case.pooled**2, math.prod(cells) if cells else case.height * case.width // 8)
     small = case.batch * case.channels * case.height * case.width <= MOST_CELLS and outputs(case)[0] <= MOST_CELLS

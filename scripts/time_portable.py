@@ -1,11 +1,15 @@
-"""Time both portable forms of MaxRoiPool beside the native library and ONNX Runtime's own kernel: `time_portable.py`.
+"""Time both portable forms of MaxRoiPool beside the native library and ONNX Runtime's own kernel.
 
-Runs take turns, on one thread, and processor time is compared, so that what else the machine does matters little.
-Memory is what the first run adds to a process of its own.
+    python scripts/time_portable.py --json docs/benchmark/portable.json
+
+`write_docs.py` writes what this finds into docs/guides/portable.md. Runs take turns, on one thread, and processor time
+is compared, so that what else the machine does matters little. Memory is what the first run adds to a process of its
+own.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 import subprocess
@@ -26,6 +30,7 @@ from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.rows import ROI_CASES, RoiCase, Row
 from onnx_maxpool.cli.terminal import plain_table
 from onnx_maxpool.graph.building import Declared, as_array, one_node
+from onnx_maxpool.machine import machine
 from onnx_maxpool.types import Array
 
 CASES = (ROI_CASES[0], ROI_CASES[4], ROI_CASES[3], ROI_CASES[7])
@@ -66,10 +71,14 @@ def memory(model: onnx.ModelProto, inputs: Path, library: str) -> int:
     return int(re.sub(rb"\s", b"", done.stdout))
 
 
-def main(repeat: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 9) -> None:
+def main(
+    repeat: Annotated[int, typer.Option(min=1, help="Timed runs of each.")] = 9,
+    as_json: Annotated[Path | None, typer.Option("--json", help="Write the results to this file.")] = None,
+) -> None:
     work = Path(__file__).resolve().parent.parent / "build" / "time_portable.npz"
     work.parent.mkdir(exist_ok=True)
     shown = plain_table("case", "form", "times native", "MB")
+    cases = []
     for case in CASES:
         inputs = dict(row_inputs(Row(case)))
         np.savez(work, **inputs)
@@ -78,7 +87,7 @@ def main(repeat: Annotated[int, typer.Option(min=1, help="Timed runs of each.")]
             "native": model,
             "ONNX Runtime": model,
             "with control flow": onnx_maxpool.to_portable(model),
-            "without": onnx_maxpool.to_portable(model, control_flow=False),
+            "without control flow": onnx_maxpool.to_portable(model, control_flow=False),
         }
         sessions = {
             name: onnx_maxpool.load(form, single_threaded())
@@ -96,12 +105,17 @@ def main(repeat: Annotated[int, typer.Option(min=1, help="Timed runs of each.")]
                 start = time.process_time()
                 session.run(None, inputs)
                 times[name].append(time.process_time() - start)
-        native = statistics.median(times["native"])
-        for name, form in forms.items():
-            ratio = statistics.median(times[name]) / native
-            bytes_ = memory(form, work, str(onnx_maxpool.library_path()) if name == "native" else "")
-            shown.add_row(str(case), name, f"{ratio:.1f}", f"{bytes_ / 1e6:.0f}")
+        seconds = {name: statistics.median(taken) for name, taken in times.items()}
+        bytes_ = {
+            name: memory(form, work, str(onnx_maxpool.library_path()) if name == "native" else "")
+            for name, form in forms.items()
+        }
+        cases.append({"case": str(case), "seconds": seconds, "bytes": bytes_})
+        for name in forms:
+            shown.add_row(str(case), name, f"{seconds[name] / seconds['native']:.1f}", f"{bytes_[name] / 1e6:.0f}")
     Console(highlight=False).print(shown)
+    if as_json is not None:
+        as_json.write_text(json.dumps({"machine": machine(), "cases": cases}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ nothing is written, and the exit code is 1 where a file is not what it would be.
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -15,11 +14,11 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from markdown_table import table
 from onnx import defs, helper
-from speed_chart import speed_chart
+from speed_tables import chart, measured, portable, speed
 from typer.models import ArgumentInfo, OptionInfo
 
-from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, ROI_CASES, SLIDING_CASES, Row
 from onnx_maxpool.cli.commands import app
 from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.backends import BACKENDS
@@ -38,9 +37,6 @@ from words.bad_inputs import BAD_INPUTS  # noqa: E402
 from words.bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402
 from words.bad_nodes import INTERFACES, BadInput  # noqa: E402
 
-SPEED_CASES = (*ROI_CASES, *ADAPTIVE_CASES, SLIDING_CASES[0], SLIDING_CASES[4])
-"""Of the README's table."""
-
 
 def operators() -> str:
     lines = ["| operator | since version | domain | types | who else runs it |", "|---|---|---|---|---|"]
@@ -52,76 +48,6 @@ def operators() -> str:
 
 def backends() -> str:
     return table(["backend", "what"], [[f"`{name}`", row.about] for name, row in BACKENDS.items()])
-
-
-def ratios() -> list[tuple[str, dict[str, float]]]:
-    """From the last whole run of the benchmark, in float on two threads: each case with the others' times / ours."""
-    lines = (ROOT / "docs" / "benchmark" / "results.jsonl").read_text().splitlines()
-    found = [record for record in map(json.loads, lines) if record["record"] == "row"]
-    faster = {row["name"]: row["times_faster_than"] for row in found if row["threads"] == 2}
-    return [
-        (
-            f"{case.operator} {case}",
-            {peer: ratio for peer, ratio in faster[Row(case).name].items() if ratio is not None},
-        )
-        for case in SPEED_CASES
-    ]
-
-
-def measured() -> str:
-    """The sentences of docs/guides/performance.md that hold figures of the benchmark."""
-    lines = (ROOT / "docs" / "benchmark" / "results.jsonl").read_text().splitlines()
-    records = [json.loads(line) for line in lines]
-    found = [row for row in records if row["record"] == "row" and row["operator"] == "MaxRoiPool"]
-    two = [row for row in found if row["threads"] == 2 and not row["curve"]]
-
-    def beside(row: dict[str, Any], other: str) -> float:
-        """Our time, as a part of ours with one thing changed, which was measured in turn with it."""
-        return float(row["entries"]["onnx-maxpool"]["timing"]["median"] / row["ours"][other]["timing"]["median"])
-
-    types = [beside(row, "float") for row in two if "float" in row["ours"]]
-    long = [row for row in two if row["entries"]["onnx-maxpool"]["timing"]["median"] >= 1e-3]
-    threads = [beside(row, "1 thread") for row in long if row["type"] == "float"]
-    sizes = [row for row in found if row["threads"] == 2 and row["curve"] and "cells" in row["curve"]]
-    sizes.sort(key=lambda row: row["at"])
-    growth = {
-        name: sizes[-1]["entries"][name]["timing"]["median"] / sizes[0]["entries"][name]["timing"]["median"]
-        for name in ("onnx-maxpool", "ONNX Runtime")
-    }
-    costs = {row["name"]: 1e3 * row["cost"] for row in records if row["record"] == "overhead"}
-    return "\n".join(
-        [
-            f"- **Type.** With ROIs, float16 and bfloat16 take {min(types):.2f} to {max(types):.2f} of float's time.",
-            f"- **Threads.** Two threads take {min(threads):.2f} to {max(threads):.2f} of the time of one, if a run"
-            " takes a millisecond or longer. The work runs in ONNX Runtime's own thread pool: set"
-            " `intra_op_num_threads` of the session options.",
-            f"- **Size of ROIs.** As ROIs grow from one cell to a whole map of 200x304 cells, 100 of them take"
-            f" {growth['onnx-maxpool']:.0f} times as long; in ONNX Runtime {growth['ONNX Runtime']:.0f} times.",
-            f"- **Start.** To import the package takes {costs['import']:.0f} ms, and the first session of a process"
-            f" {costs['first']:.1f} ms more than without the library.",
-        ]
-    )
-
-
-def speed() -> str:
-    rows = []
-    for case, found in ratios():
-        others = {peer: ratio for peer, ratio in found.items() if peer != "ONNX Runtime"}
-        fastest = min(others, key=others.__getitem__)
-        rows.append([case, short(found.get("ONNX Runtime")), short(others[fastest]), fastest])
-    return table(["what", "ONNX Runtime", "fastest other", "which"], rows)
-
-
-def short(ratio: float | None) -> str:
-    if ratio is None:
-        return ""
-    # What is slower than the other must not look as fast.
-    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def interfaces() -> str:
@@ -331,14 +257,11 @@ def version_types(row: OperatorVersion) -> str:
     return f"{listed}; indices {' or '.join(row.index_types)}" if row.index_types else listed
 
 
-def chart() -> str:
-    return speed_chart(ratios())
-
-
 TABLES = {
     "docs/reference/command-line.md": {"commands": commands},
     "README.md": {"operators": operators, "speed": speed},
     "docs/guides/performance.md": {"measured": measured},
+    "docs/guides/portable.md": {"portable": portable},
     "docs/reference/backends.md": {"backends": backends},
     "docs/reference/operators.md": {"operators": operator_pages},
     "docs/rules.md": {"rules": rules},
@@ -372,8 +295,8 @@ def main() -> int:
     for file in (*TABLES, *WHOLE_FILES):
         path = ROOT / file
         before = after = path.read_text() if path.exists() else ""
-        for name, table in TABLES.get(file, {}).items():
-            after = written(after, name, table())
+        for name, write in TABLES.get(file, {}).items():
+            after = written(after, name, write())
         if file in WHOLE_FILES:
             after = WHOLE_FILES[file]()
         if before == after:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -29,6 +30,7 @@ from onnx_maxpool.benchmark.rows import (
     ROWS,
     SLIDING_TYPES,
     AdaptiveCase,
+    GraphCase,
     RoiCase,
     Row,
     SlidingCase,
@@ -46,6 +48,7 @@ TINY = Row(ROI_CASES[5])
 SMALL = [
     Row(RoiCase(3, 9, 11, 5, 2, 0.5, batch=2)),
     Row(RoiCase(3, 9, 11, 5, 2, 0.5), "bfloat16"),
+    Row(GraphCase(4, channels=16, height=9, width=11, pooled=2, features=3)),
     Row(AdaptiveCase((2, 3, 7), (4,))),
     Row(AdaptiveCase((2, 3, 4, 8, 6), (2, 4, 2)), "float16"),
     Row(SlidingCase((2, 3, 9, 8), (3, 3), (2, 2), (1, 1), indices=True), "int8"),
@@ -100,7 +103,8 @@ def test_failures_are_what_must_not_be() -> None:
 
 def test_rows_are_well_formed() -> None:
     assert len({(row.name, row.curve) for row in ROWS}) == len(ROWS)
-    assert {row.case.operator for row in ROWS} == {"MaxRoiPool", "AdaptiveMaxPool", "MaxPooling1"}
+    operators = {"MaxRoiPool", "AdaptiveMaxPool", "MaxPooling1", GraphCase.operator}
+    assert {row.case.operator for row in ROWS} == operators
     assert {row.curve for row in ROWS if row.curve} == {"number of ROIs", "cells per ROI"}
     assert {row.case.operator for row in chosen(quick=True)} == {row.case.operator for row in ROWS}
     assert set(peers.MODULES) == {OURS, *FORMS, *PEERS, TRAFFIC}
@@ -304,6 +308,8 @@ KEPT = Path(__file__).parent.parent.parent / "docs" / "benchmark"
 def again(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the page and the pictures of the kept results, drawn by the command that CONTRIBUTING.md names."""
     folder = tmp_path_factory.mktemp("again")
+    for page in KEPT.glob("*.md"):  # which the page links
+        shutil.copy(page, folder)
     files = ["--plot", folder, "--markdown", folder / "README.md"]
     assert run_command("--from", KEPT / "results.jsonl", *files) == 0
     return folder
@@ -311,7 +317,8 @@ def again(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_kept_page_is_that_of_the_kept_results(again: Path) -> None:
     assert (again / "README.md").read_text() == (KEPT / "README.md").read_text()
-    assert {path.name for path in again.glob("*.svg")} == {path.name for path in KEPT.glob("*.svg")}
+    drawn = {path.name for path in KEPT.glob("*.svg") if not path.name.startswith("grid")}
+    assert {path.name for path in again.glob("*.svg")} == drawn
     assert not list(KEPT.glob("*.png"))
 
 
@@ -324,15 +331,17 @@ def test_pictures_explain_themselves(again: Path) -> None:
     """Every type that another runtime supports is a panel, at most a dozen; marks and labels are explained."""
     for picture, types in {
         "max_roi_pool": ["float", "float16"],
+        "conv_max_roi_pool_mat_mul": ["float"],
         "adaptive_max_pool": ["float", "float16"],
         "max_pooling1": list(SLIDING_TYPES),
     }.items():
         found = labels(again / f"{picture}.svg")
         assert [text for text in found if text in SLIDING_TYPES] == types
         everything = " ".join(found)
-        assert "yardstick and no bound" in everything
+        assert ("yardstick and no bound" in everything) == (picture != "conv_max_roi_pool_mat_mul")
         assert ("MNN cuts bins" in everything) == (picture == "max_roi_pool")
         assert ("k3 s1 p1: windows of 3 cells" in everything) == (picture == "max_pooling1")
+        assert ("all sums exact" in everything) == (picture == "conv_max_roi_pool_mat_mul")
         assert "prefers-color-scheme: dark" in (again / f"{picture}.svg").read_text()
     assert "cells per ROI" in labels(again / "growth.svg")
 
@@ -340,7 +349,8 @@ def test_pictures_explain_themselves(again: Path) -> None:
 @pytest.mark.parametrize("name", ["kept.json", "kept.jsonl"])
 def test_results_are_read_back(tmp_path: Path, name: str) -> None:
     found = read_results(KEPT / "results.jsonl")
-    assert len(found.rows) == 166
+    timed = {(result.row.name, result.row.curve, result.threads) for result in found.rows}
+    assert timed == {(row.name, row.curve, threads) for row in ROWS for threads in (2, 1)}
     assert OVERHEADS.keys() <= {overhead.name for overhead in found.overheads}
     write_json(found, tmp_path / name)
     assert read_results(tmp_path / name).as_json() == found.as_json()

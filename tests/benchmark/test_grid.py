@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from onnx_maxpool.benchmark.grid.race import take_turns
+from onnx_maxpool.benchmark import processes
+from onnx_maxpool.benchmark.grid.race import race_row, take_turns
+from onnx_maxpool.benchmark.grid.records import append, begin, from_record, record
 from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, drawn, group_of
-from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, from_record, record, worst
+from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, lost, worst
 from onnx_maxpool.benchmark.inputs import row_inputs
-from onnx_maxpool.benchmark.measure import Contestant
+from onnx_maxpool.benchmark.measure import Contestant, Runtimes
 from onnx_maxpool.benchmark.peers import OURS
-from onnx_maxpool.benchmark.results import Entry, RowResult, timing
+from onnx_maxpool.benchmark.processes import Runtime
+from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
 from onnx_maxpool.benchmark.rows import ROI_CASES, AdaptiveCase, Row, SlidingCase, output_bytes
 from onnx_maxpool.cli.main import main
+from onnx_maxpool.machine import machine
 from onnx_maxpool.types import element_type
 
 MANY = {group: drawn(group, seed=7, count=200) for group in GROUPS}
@@ -87,6 +95,7 @@ def test_distributions() -> None:
     assert (two.lost, two.clearly_lost) == (2, 1)
     assert two.figures == (0.5, pytest.approx(0.545), 0.95)
     assert worst(results, adaptive, 2, 2) == [results[1], results[2]]
+    assert lost(results) == [results[1], results[2]]
 
 
 class FakeRuntime:
@@ -143,13 +152,85 @@ def test_a_small_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     _, *again = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     assert [each["threads"] for each in again] == [1, 2]
     assert again[0]["microseconds"] == row["microseconds"]
+    # A run that was ended while it wrote a line goes on after the line before.
+    text = (tmp_path / "out.jsonl").read_text()
+    (tmp_path / "out.jsonl").write_text(text[:-20])
+    assert run_command("--seed", seed, "--draws", count, *only, *files, "--resume", "--threads", "2") == 0
+    assert [json.loads(line).get("threads") for line in (tmp_path / "out.jsonl").read_text().splitlines()[1:]] == [1, 2]
+    assert run_command("--seed", seed + 1, "--draws", count, *files, "--resume", "--threads", "2") == 2
+    assert f"found seed {seed}, expected {seed + 1}" in capsys.readouterr().err
+
+
+def test_several_seeds_are_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow, fast = result_of("MaxRoiPool", [2.0], [1.0]), result_of("MaxRoiPool", [1.0], [3.0])
+    files = []
+    for seed, result in ((3, slow), (4, fast)):
+        settings = {"threads": [2], "peers": ["OpenVINO"], "seed": seed, "command": f"bench --seed {seed}"}
+        begin(Results(machine(), settings, {"openvino": "1.2"}), tmp_path / f"{seed}.jsonl")
+        append(result, tmp_path / f"{seed}.jsonl")
+        files += ["--from", tmp_path / f"{seed}.jsonl"]
+    assert run_command(*files, "--plot", tmp_path, "--markdown", tmp_path / "grid.md") == 0
+    page = (tmp_path / "grid.md").read_text()
+    assert "bench --seed 3\nbench --seed 4" in page
+    assert "- Seed 3, 1 row, " in page
+    assert "\n1 of 2. Medians" in page
+    assert f"| {slow.place} | 0.50 | OpenVINO | 2000000 | 1000000 |" in page
+    assert "| MaxRoiPool, 2 threads | 2 | 0.50 | 0.62 | 1.75 | 1 | 1 |" in page
+    assert page.index("## Rows that are lost") < page.index("(grid.svg)") < page.index("## The worst rows of")
+    assert "Seeds 3, 4." in (tmp_path / "grid.svg").read_text()
+    assert "Rows that are lost" in capsys.readouterr().out
+    (tmp_path / "other.jsonl").write_text('{"record": "run", "machine": {}, "settings": {}}\n')
+    assert run_command("--from", tmp_path / "other.jsonl") == 2
+    assert "expected a file that bench --grid --json wrote" in capsys.readouterr().err
+
+
+KEPT = Path(__file__).parent.parent.parent / "docs" / "benchmark"
+
+
+def test_the_kept_page_is_that_of_the_kept_files(tmp_path: Path) -> None:
+    files = [argument for path in sorted(KEPT.glob("grid-*.jsonl")) for argument in ("--from", path)]
+    assert run_command(*files, "--plot", tmp_path, "--markdown", tmp_path / "grid.md") == 0
+    assert (tmp_path / "grid.md").read_text() == (KEPT / "grid.md").read_text()
+    assert (tmp_path / "grid.svg").exists()
+
+
+@pytest.mark.slow("starts processes again and again")
+def test_a_process_that_ends_or_hangs_is_a_row_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next row gets a new process; if it is our own, the row is a failure and no more."""
+    row = Row(ROI_CASES[5])
+    results = Results(machine(), {"peers": ["ONNX Runtime"]})
+    runtimes = Runtimes(results)
+    try:
+        assert race_row(runtimes, row, 1).fastest_peer == "ONNX Runtime"
+        stock, ask = runtimes.get("ONNX Runtime", 1), Runtime.ask
+        os.kill(stock._child.pid, signal.SIGKILL)
+        while stock.alive:
+            time.sleep(0.01)
+
+        def ended(runtime: Runtime, method: str, *arguments: object) -> Any:
+            if runtime.name == OURS and method == "digest":
+                os.kill(runtime._child.pid, signal.SIGKILL)
+            return ask(runtime, method, *arguments)
+
+        assert race_row(runtimes, row, 1).fastest_peer == "ONNX Runtime"
+        with monkeypatch.context() as patch:
+            patch.setattr(Runtime, "ask", ended)
+            failed = race_row(runtimes, row, 1)
+        assert failed.entries[OURS].refusal == "its process ended with exit code -9"
+        with monkeypatch.context() as patch:
+            patch.setattr(processes, "PATIENCE", 0.0)
+            assert race_row(runtimes, row, 1).entries[OURS].refusal == "no answer within 0 s"
+        assert race_row(runtimes, row, 1).fastest_peer == "ONNX Runtime"
+    finally:
+        runtimes.close()
 
 
 def test_results_are_read_back() -> None:
     result = result_of("AdaptiveMaxPool", [2.0, 3.0, 5.0], [1.0])
     result.entries["OpenVINO"].differing = 4
     result.entries["torch"] = Entry(refusal="says no")
-    again = from_record(record(result), result.row)
+    again = from_record(record(result))
+    assert again.row == result.row
     assert record(again) == record(result)
     assert clearly_lost(again)
 
@@ -163,6 +244,10 @@ def test_the_clock_ends_a_grid(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--operator", "Relu"], f"--operator Relu: expected a part of {', '.join(GROUPS)}"),
+        (
+            ["--from", "x.jsonl", "--seconds", "9"],
+            "--from and --seconds: expected one of them, because --from times nothing",
+        ),
         (["--draws", "1", "--resume"], "--resume: expected --json FILE beside it"),
         (["--draws", "2", "--rows", "no such row"], "--rows no such row: no row has that in its name"),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
+from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, GraphCase, RoiCase, Row, SlidingCase
 from onnx_maxpool.types import Array, Integers, dtype_of
 from onnx_maxpool.windows import even_windows, roi_edges, rounded_windows
 
@@ -21,6 +21,8 @@ JITTER = 0.4
 
 LARGEST_INTEGER = 2**24
 """Integers up to this are float32 numbers."""
+LARGEST_OF_GRAPH = 3
+"""Of a graph's input and its constants: so all sums are such integers, whatever the order in which terms are added."""
 
 
 def row_inputs(row: Row) -> dict[str, Array]:
@@ -49,6 +51,24 @@ def _(case: AdaptiveCase, kind: np.dtype[Any], random: np.random.Generator) -> d
 @case_inputs.register
 def _(case: SlidingCase, kind: np.dtype[Any], random: np.random.Generator) -> dict[str, Array]:
     return {"X": cells(random, case.shape, kind)}
+
+
+@case_inputs.register
+def _(case: GraphCase, kind: np.dtype[Any], random: np.random.Generator) -> dict[str, Array]:
+    return {"X": small_integers(random, case.input_shape, kind), "rois": rois(case.pool, kind, random)}
+
+
+def graph_constants(case: GraphCase, kind: np.dtype[Any]) -> dict[str, Array]:
+    """What the convolution and the product multiply by, the same in every process."""
+    random = np.random.default_rng(zlib.crc32(str(case).encode()))
+    kernel = (case.channels, case.input_shape[1], 1, 1)
+    shapes = {"kernel": kernel, "weights": (case.pooled_cells, case.features)}
+    return {name: small_integers(random, shape, kind) for name, shape in shapes.items()}
+
+
+def small_integers(random: np.random.Generator, shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:
+    """Integers from -3 to 3 as floats."""
+    return random.integers(-LARGEST_OF_GRAPH, LARGEST_OF_GRAPH, shape, endpoint=True).astype(kind)
 
 
 def cells(random: np.random.Generator, shape: tuple[int, ...], kind: np.dtype[Any]) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.peers import OURS, TRAFFIC
-from onnx_maxpool.benchmark.processes import RefusalError, Runtime
+from onnx_maxpool.benchmark.processes import GoneError, RefusalError, Runtime
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
 from onnx_maxpool.benchmark.rows import Row, count_of, input_bytes, output_bytes
 from onnx_maxpool.difference import first_difference
@@ -73,6 +73,8 @@ class Runtimes:
         if found is None or not found.alive:
             try:
                 found = self.running[name, threads, type_] = Runtime(name, threads)
+            except GoneError:
+                raise
             except RefusalError as refusal:
                 self.results.absent[name] = str(refusal)
                 raise

@@ -1,4 +1,4 @@
-"""A row as an ONNX model of one node: for our library, and for runtimes that read ONNX."""
+"""A row as an ONNX model, of one node or of a graph: for our library, and for runtimes that read ONNX."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from functools import singledispatch
 import onnx
 from onnx import helper
 
-from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
-from onnx_maxpool.graph.building import Declared, as_array, one_node
-from onnx_maxpool.types import Array
+from onnx_maxpool.benchmark.inputs import graph_constants
+from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, GraphCase, RoiCase, Row, SlidingCase
+from onnx_maxpool.graph.building import Declared, as_array, one_node, parsed
+from onnx_maxpool.types import Array, dtype_of
 
 ONNX_OPSET = 12
 """The newest that stock runtimes pool ROIs in is below 22; 12 brings the integer types of MaxPool."""
@@ -20,14 +21,37 @@ FORM_OPSETS = {"": 17, "org.openvinotoolkit": 8, "directml": 5}
 
 def our_model(row: Row, inputs: Mapping[str, Array]) -> onnx.ModelProto:
     """The row's operator, as this package has it."""
+    if isinstance(row.case, GraphCase):
+        return graph_model(row.case, row.type, ONNX_OPSET)
     if isinstance(row.case, RoiCase) and row.type == "bfloat16":
         return model(our_node(row.case), row, inputs, {"": 22})
     return model(our_node(row.case), row, inputs, {"": ONNX_OPSET, "org.openvinotoolkit": 8, "directml": 5})
 
 
+def model_for_forms(row: Row, inputs: Mapping[str, Array]) -> onnx.ModelProto:
+    """The same in the opsets that our portable forms are made from."""
+    if isinstance(row.case, GraphCase):
+        return graph_model(row.case, row.type, FORM_OPSETS[""])
+    return model(our_node(row.case), row, inputs, FORM_OPSETS)
+
+
 def standard_model(row: Row, inputs: Mapping[str, Array]) -> onnx.ModelProto:
     """The same in operators of the ONNX standard; raises ValueError where it has none."""
+    if isinstance(row.case, GraphCase):
+        return graph_model(row.case, row.type, ONNX_OPSET)
     return model(standard_node(row.case), row, inputs, {"": ONNX_OPSET})
+
+
+def graph_model(case: GraphCase, type_: str, opset: int) -> onnx.ModelProto:
+    """Conv, MaxRoiPool and MatMul, which the standard has as we do."""
+    shape, sides = ", ".join(map(str, case.input_shape)), [case.pooled, case.pooled]
+    text = f"""row ({type_}[{shape}] X, {type_}[{case.rois}, 5] rois) => ({type_}[{case.rois}, {case.features}] Y) {{
+        map = Conv (X, kernel)
+        pooled = MaxRoiPool <pooled_shape = {sides}, spatial_scale = {case.scale}> (map, rois)
+        flat = Flatten (pooled)
+        Y = MatMul (flat, weights)
+    }}"""
+    return parsed(text, graph_constants(case, dtype_of(type_)), opset=opset)
 
 
 def model(node: onnx.NodeProto, row: Row, inputs: Mapping[str, Array], opsets: Mapping[str, int]) -> onnx.ModelProto:

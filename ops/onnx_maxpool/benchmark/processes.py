@@ -13,17 +13,24 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from typing import Any
 
 from onnx_maxpool.benchmark.worker import serve
 from onnx_maxpool.processes import Child, EndedError
 
+PATIENCE = 300.0
+"""Seconds until a process that does not answer is ended."""
 REST = 0.3
 """Seconds that a process gets to come to rest where it cannot be stopped."""
 
 
 class RefusalError(Exception):
-    """A runtime does not take a row, is not installed, or has died. The message says what it said."""
+    """A runtime does not support a row, or is not installed. The message says what it said."""
+
+
+class GoneError(RefusalError):
+    """The process ended, or did not answer in time and was ended. Another one may be started."""
 
 
 class Runtime:
@@ -50,9 +57,12 @@ class Runtime:
         """A method of `worker.Worker`, while all other processes are stopped. Raises RefusalError."""
         self._continue()
         try:
-            done, result = self._child.ask((method, arguments))
+            done, result = self._child.ask((method, arguments), PATIENCE)
         except EndedError as error:
-            raise RefusalError(str(error)) from None
+            raise GoneError(str(error)) from None
+        except TimeoutError as error:
+            self._child.end()
+            raise GoneError(str(error)) from None
         self._stop()
         if not done:
             raise RefusalError(result)
@@ -62,13 +72,17 @@ class Runtime:
         if not hasattr(signal, "SIGSTOP"):
             time.sleep(REST)
         else:
-            os.kill(self._child.pid, signal.SIGSTOP)
+            self._signal(signal.SIGSTOP)
             self._stopped = True
 
     def _continue(self) -> None:
         if self._stopped:
-            os.kill(self._child.pid, signal.SIGCONT)
+            self._signal(signal.SIGCONT)
             self._stopped = False
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):  # it ended, or the system ended it, while it waited
+            os.kill(self._child.pid, number)
 
     def close(self) -> None:
         """End the process, stopped or not."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -223,10 +223,15 @@ def documents(path: Path) -> Sequence[str]:
 
 def row_of(found: Mapping[str, Any]) -> RowResult:
     """The result that `row_json` made this of."""
-    sizes = {name: tuple(value) if isinstance(value, list) else value for name, value in found["case"].items()}
-    row = Row(CASES[found["operator"]](**sizes), found["type"], curve=found["curve"], at=found["at"] or 0)
+    row = replace(plain_row(found), curve=found["curve"], at=found["at"] or 0)
     entries, ours = ({name: entry_of(each) for name, each in found[key].items()} for key in ("entries", "ours"))
     return RowResult(row, found["threads"], found["bytes_read"], found["bytes_written"], entries, ours)
+
+
+def plain_row(found: Mapping[str, Any]) -> Row:
+    """The row of a record that has its operator, its case and its type."""
+    sizes = {name: tuple(value) if isinstance(value, list) else value for name, value in found["case"].items()}
+    return Row(CASES[found["operator"]](**sizes), found["type"])
 
 
 def entry_of(found: Mapping[str, Any]) -> Entry:

@@ -75,8 +75,45 @@ class SlidingCase:
         return f"{times(self.shape)} k{window} s{strides}{padded}{indices}"
 
 
-Case = RoiCase | AdaptiveCase | SlidingCase
-CASES: dict[str, Callable[..., Case]] = {case.operator: case for case in (RoiCase, AdaptiveCase, SlidingCase)}
+@dataclass(frozen=True)
+class GraphCase:
+    """MaxRoiPool between a convolution of 1x1, which writes its map, and a matrix product, which reads its output."""
+
+    rois: int
+    channels: int = 256
+    """Of the map; the convolution reads an eighth as many."""
+    height: int = 38
+    width: int = 50
+    pooled: int = 7
+    scale: float = 1 / 16
+    features: int = 32
+    """Columns of the product's constant."""
+
+    operator = "Conv, MaxRoiPool, MatMul"
+
+    def __str__(self) -> str:
+        return str(self.pool)
+
+    @property
+    def pool(self) -> RoiCase:
+        """The node in the middle."""
+        return RoiCase(self.channels, self.height, self.width, self.rois, self.pooled, self.scale)
+
+    @property
+    def input_shape(self) -> tuple[int, int, int, int]:
+        """Of what the convolution reads."""
+        return 1, self.channels // 8, self.height, self.width
+
+    @property
+    def pooled_cells(self) -> int:
+        """Cells of a ROI's bins: the product's inner dimension."""
+        return self.channels * self.pooled**2
+
+
+Case = RoiCase | AdaptiveCase | SlidingCase | GraphCase
+CASES: dict[str, Callable[..., Case]] = {
+    case.operator: case for case in (RoiCase, AdaptiveCase, SlidingCase, GraphCase)
+}
 """The classes of cases by operator."""
 
 
@@ -128,6 +165,9 @@ ROI_CASES = (
 QUICK_ROI_CASES = (ROI_CASES[0], ROI_CASES[5])
 NARROW_ROI_CASES = ROI_CASES[:3]
 
+GRAPH_CASES = tuple(map(GraphCase, (20, 80, 120, 160, 640)))
+"""Outputs of the node in the middle from 1 to 32 MB: those of the same size as a processor's caches matter most."""
+
 ADAPTIVE_CASES = (
     AdaptiveCase((8, 512, 38, 50), (7, 7)),
     AdaptiveCase((1, 256, 200, 304), (6, 6)),
@@ -163,6 +203,8 @@ def main_rows() -> Iterator[Row]:
     for type_ in ("float16", "bfloat16"):
         for roi in NARROW_ROI_CASES:
             yield Row(roi, type_, quick=roi in QUICK_ROI_CASES)
+    for graph in GRAPH_CASES:
+        yield Row(graph, quick=graph == GRAPH_CASES[1])
     for adaptive in ADAPTIVE_CASES:
         yield Row(adaptive, quick=adaptive == ADAPTIVE_CASES[2])
     for adaptive in ADAPTIVE_CASES:
@@ -229,6 +271,11 @@ def _(case: RoiCase) -> tuple[int, int]:
 @outputs.register
 def _(case: AdaptiveCase) -> tuple[int, int]:
     return math.prod(case.shape[:2]) * math.prod(case.output_size), ADAPTIVE_INDEX
+
+
+@outputs.register
+def _(case: GraphCase) -> tuple[int, int]:
+    return case.rois * case.features, 0
 
 
 @outputs.register

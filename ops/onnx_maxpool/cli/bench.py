@@ -20,7 +20,8 @@ from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, PEERS
 from onnx_maxpool.benchmark.report.tables import report, row_line, write_page
 from onnx_maxpool.benchmark.results import Results, RowResult, read_results
 from onnx_maxpool.benchmark.rows import Row, chosen
-from onnx_maxpool.cli.bench_grid import ROWS_PER_GROUP, GridOptions, bench_grid, known_groups
+from onnx_maxpool.cli import bench_grid
+from onnx_maxpool.cli.bench_grid import ROWS_PER_GROUP, GridOptions, known_groups
 from onnx_maxpool.cli.outputs import prepare_files, prepare_folders
 from onnx_maxpool.errors import InputError
 from onnx_maxpool.machine import cpus, machine
@@ -97,11 +98,12 @@ def bench(
         float | None, typer.Option(min=0, help="Begin no new row of --grid after this many seconds.")
     ] = None,
     from_: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Time nothing: report the results that --json wrote to this file; --plot and --markdown show them.",
+            help="Time nothing: report the results that --json wrote to this file; --plot and --markdown show them. "
+            "With --grid, repeat the option for files with other seeds.",
         ),
     ] = None,
     plot: Annotated[
@@ -127,7 +129,7 @@ def bench(
         raise InputError('--plot needs matplotlib: pip install "onnx-maxpool[bench]"')
     if target is not None and target not in HELD_TO:
         raise InputError(f"--target {target}: expected one of {', '.join(HELD_TO)}")
-    if from_ is not None:
+    if from_:
         timing = {
             "--quick": quick,
             "--rows": rows,
@@ -136,9 +138,13 @@ def bench(
             "--samples": samples,
             "--target": target,
             "--json": as_json,
-            "--grid": grid,
+            "--operator": operators,
+            "--seconds": seconds,
+            "--resume": resume,
         }
-        report_again(from_, [name for name, value in timing.items() if value], plot, markdown)
+        if given := [name for name, value in timing.items() if value]:
+            raise InputError(f"--from and {given[0]}: expected one of them, because --from times nothing")
+        report_again(from_, plot, markdown, grid=grid)
         return
     patterns = tuple(rows or ())
     if grid:
@@ -154,7 +160,7 @@ def bench(
             resume,
         )
         with held_to(target):
-            bench_grid(options, as_json, plot, markdown)
+            bench_grid.bench_grid(options, as_json, plot, markdown)
         return
     found = chosen(patterns, quick=quick)
     overheads = not patterns or any(pattern.casefold() in OVERHEADS_ROW for pattern in patterns)
@@ -177,11 +183,14 @@ def bench(
     finish(results, console, as_json, plot, markdown)
 
 
-def report_again(path: Path, timing: Sequence[str], plot: Path | None, markdown: Path | None) -> None:
-    """Report what a file has. Raises InputError where options of `timing` were given too."""
-    if timing:
-        raise InputError(f"--from and {timing[0]}: expected one of them, because --from times nothing")
-    results = read_results(path)
+def report_again(paths: Sequence[Path], plot: Path | None, markdown: Path | None, *, grid: bool) -> None:
+    """Report what a file has, or several of the grid. Raises InputError."""
+    if grid:
+        bench_grid.report_again(paths, plot, markdown)
+        return
+    if len(paths) > 1:
+        raise InputError("--from: expected one file, unless with --grid")
+    results = read_results(paths[0])
     prepare_files(markdown)
     prepare_folders(plot)
     finish(results, Console(highlight=False), None, plot, markdown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,8 @@ import typer
 from rich.console import Console
 
 from onnx_maxpool.benchmark.grid.race import grid_rows, race
+from onnx_maxpool.benchmark.grid.records import append, begin, read_grid
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
-from onnx_maxpool.benchmark.grid.summary import from_record, record
 from onnx_maxpool.benchmark.report.grid import grid_line, grid_report, write_grid_page
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import Row
@@ -56,59 +55,67 @@ def known_groups(names: Sequence[str]) -> list[str]:
     return [group for group in GROUPS if not names or any(name.casefold() in group.casefold() for name in names)]
 
 
-def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, markdown: Path | None) -> Results:
+def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, markdown: Path | None) -> None:
     """Time the rows, a line on standard error for each; print the report, and write the files that are wanted.
 
-    Raises InputError where no row fits.
+    The file of JSON gets each row as soon as it is timed. Raises InputError where no row fits.
     """
     rows = grid_rows(options.groups, options.seed, options.count, options.patterns)
     if not rows:
         raise InputError(f"--rows {' '.join(options.patterns)}: no row has that in its name")
+    if options.resume and as_json is None:
+        raise InputError("--resume: expected --json FILE beside it")
     prepare_files(as_json, markdown)
     prepare_folders(plot)
-    results = Results(machine(), {"threads": options.threads, "peers": options.peers, "seed": options.seed})
-    if options.resume:
-        results.rows = earlier(as_json, rows, results)
+    settings = {"threads": options.threads, "peers": options.peers, "seed": options.seed, "command": options.command}
+    results = Results(machine(), settings)
+    if options.resume and as_json is not None and as_json.exists():
+        earlier(read_grid(as_json), as_json, rows, results)
     log = Console(stderr=True, highlight=False)
+    if as_json is not None:
+        begin(results, as_json)
 
     def timed(result: RowResult) -> None:
-        log.print(grid_line(result), markup=False, soft_wrap=True)
+        log.print(grid_line(result, len(results.rows), len(rows) * len(options.threads)), markup=False, soft_wrap=True)
+        if as_json is not None:
+            append(result, as_json)
 
     race(results, rows, options.threads, timed, options.seconds)
     if as_json is not None:
-        write_lines(results, as_json)
+        begin(results, as_json)  # with the versions, which are known now
+    report_grids([results], as_json, plot, markdown)
+
+
+def earlier(found: Results, path: Path, rows: Sequence[Row], results: Results) -> None:
+    """Begin with what a file has of these rows. Raises InputError where it was timed with another seed."""
+    if found.settings["seed"] != results.settings["seed"]:
+        raise InputError(f"--resume {path}: found seed {found.settings['seed']}, expected {results.settings['seed']}")
+    names = {row.name for row in rows}
+    results.versions.update(found.versions)
+    results.rows = [result for result in found.rows if result.row.name in names]
+
+
+def report_again(paths: Sequence[Path], plot: Path | None, markdown: Path | None) -> None:
+    """Report what files have, of several seeds as one. Raises InputError."""
+    runs = [read_grid(path) for path in paths]
+    prepare_files(markdown)
+    prepare_folders(plot)
+    report_grids(runs, None, plot, markdown)
+
+
+def report_grids(runs: Sequence[Results], as_json: Path | None, plot: Path | None, markdown: Path | None) -> None:
+    """Print the report, and write the files that are wanted; ends with 1 if an output differs that should be equal."""
     console = Console(highlight=False)
     console.width = max(console.width, TABLE_WIDTH)
-    console.print(grid_report(results))
+    console.print(grid_report(runs))
     picture = None
     if plot is not None:
         from onnx_maxpool.benchmark.report.plots import write_grid_plot  # matplotlib, which is an extra's
 
-        picture = write_grid_plot(results, plot / "grid.svg")
+        picture = write_grid_plot(runs, plot / "grid.svg")
     if markdown is not None:
-        write_grid_page(results, markdown, options.command, picture)
+        write_grid_page(runs, markdown, [run.settings["command"] for run in runs], picture)
     for path in filter(None, (as_json, picture, markdown)):
         console.print(f"wrote {path}", markup=False, soft_wrap=True)
-    if results.failures:
+    if any(run.failures for run in runs):
         raise typer.Exit(1)
-    return results
-
-
-def earlier(path: Path | None, rows: Sequence[Row], results: Results) -> list[RowResult]:
-    """The results that a file has of these rows, whose versions are then known; none where there is no such file."""
-    if path is None:
-        raise InputError("--resume: expected --json FILE beside it")
-    if not path.exists():
-        return []
-    by_name = {row.name: row for row in rows}
-    run, *records = map(json.loads, path.read_text().splitlines())
-    results.versions.update(run["versions"])
-    return [from_record(found, by_name[found["name"]]) for found in records if found["name"] in by_name]
-
-
-def write_lines(results: Results, path: Path) -> None:
-    """The run, then a line for each row: all of them or what was there before."""
-    run = {"record": "run", "machine": results.machine, "settings": results.settings, "versions": results.versions}
-    part = path.with_name(f"{path.name}.part")
-    part.write_text("".join(f"{json.dumps(line)}\n" for line in (run, *map(record, results.rows))))
-    part.replace(path)

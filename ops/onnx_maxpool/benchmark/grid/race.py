@@ -10,12 +10,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from onnx_maxpool.benchmark.grid.shapes import drawn, group_of
-from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes, compare
 from onnx_maxpool.benchmark.peers import OURS
 from onnx_maxpool.benchmark.processes import RefusalError
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
-from onnx_maxpool.benchmark.rows import Row, input_bytes, output_bytes
+from onnx_maxpool.benchmark.rows import Row
 
 SECONDS_PER_ROW = 0.3
 """For the samples; to make the row ready takes about as long."""
@@ -60,7 +59,7 @@ def race(
 
 def race_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
     """One row: made ready everywhere, outputs compared, then timed in turns."""
-    result = RowResult(row, threads, input_bytes(row_inputs(row)), output_bytes(row))
+    result = RowResult(row, threads, 0, 0)  # no report of the grid shows bytes, and to make the inputs takes time
     entered: list[Contestant] = []
     try:
         for name in (OURS, *runtimes.results.settings["peers"]):
@@ -73,7 +72,11 @@ def race_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
                 entry.refusal = str(refusal)
                 if name == OURS:
                     return result
-        compare_digests(entered[0], entered[1:])
+        try:
+            compare_digests(entered[0], entered[1:])
+        except RefusalError as refusal:  # our own process ended: the row is a failure, and the next one goes on
+            entered[0].refuse(refusal)
+            return result
         take_turns([contestant for contestant in entered if contestant.entry.refusal is None])
     finally:
         for contestant in entered:

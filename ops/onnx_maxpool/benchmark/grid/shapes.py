@@ -23,7 +23,8 @@ NOT_DRAWN = ("bfloat16",)
 """Types that no peer takes."""
 SCALES = (1 / 4, 1 / 8, 1 / 16, 1 / 32)
 
-Draw = Callable[[np.random.Generator], Case]
+Drawn = RoiCase | AdaptiveCase | SlidingCase
+Draw = Callable[[np.random.Generator], Drawn]
 
 
 def log_integer(random: np.random.Generator, least: int, most: int) -> int:
@@ -141,7 +142,7 @@ def drawn_type(random: np.random.Generator, operator: str) -> str:
     return "float" if chance(random, FLOATS_SHARE) else str(random.choice(others))
 
 
-def suits(case: Case) -> bool:
+def suits(case: Drawn) -> bool:
     """Whether a case can be run, by all peers in the same way, and is not too large."""
     if isinstance(case, RoiCase):
         extents = case.cells or ()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from onnx_maxpool.benchmark.grid.race import group_of_result
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
 from onnx_maxpool.benchmark.peers import OURS
-from onnx_maxpool.benchmark.results import Entry, RowResult, Timing
-from onnx_maxpool.benchmark.rows import Row, count_of
+from onnx_maxpool.benchmark.results import RowResult
+from onnx_maxpool.benchmark.rows import count_of
 
 
 @dataclass(frozen=True)
@@ -71,36 +70,14 @@ def distribution(group: str, threads: int, results: Sequence[RowResult]) -> Dist
     return Distribution(group, threads, tuple(ratios), lost, sum(map(clearly_lost, results)))
 
 
+def lost(results: Iterable[RowResult]) -> list[RowResult]:
+    """All rows in which a peer is faster, those that are lost the most first."""
+    found = [(value, result) for result in results if (value := ratio(result)) is not None and value < 1]
+    return [result for _, result in sorted(found, key=lambda pair: pair[0])]
+
+
 def worst(results: Iterable[RowResult], group: str, threads: int, count: int) -> list[RowResult]:
     """The rows of a group with the least ratios, the least first."""
     found = [(value, result) for result in results if (value := ratio(result)) is not None]
     own = [(value, result) for value, result in found if group_of_result(result) == (group, threads)]
     return [result for _, result in sorted(own, key=lambda pair: pair[0])[:count]]
-
-
-def record(result: RowResult) -> Mapping[str, Any]:
-    """A row as plain data, in brief: quartiles in microseconds, the median in the middle."""
-    timings = {name: entry.timing for name, entry in result.entries.items() if entry.timing is not None}
-    return {
-        "record": "row",
-        "name": result.row.name,
-        "threads": result.threads,
-        "ratio": ratio(result),
-        "microseconds": {
-            name: [round(1e6 * value, 3) for value in (timing.lower, timing.median, timing.upper)]
-            for name, timing in timings.items()
-        },
-        "differing": {name: entry.differing for name, entry in result.entries.items() if entry.differing},
-        "refusals": {name: entry.refusal for name, entry in result.entries.items() if entry.refusal is not None},
-    }
-
-
-def from_record(found: Mapping[str, Any], row: Row) -> RowResult:
-    """The result that `record` made this of."""
-    result = RowResult(row, found["threads"], 0, 0)
-    for name, quartiles in found["microseconds"].items():
-        lower, median, upper = (value / 1e6 for value in quartiles)
-        result.entries[name] = Entry(Timing(median, lower, upper, 0, 0), differing=found["differing"].get(name, 0))
-    for name, refusal in found["refusals"].items():
-        result.entries[name] = Entry(refusal=refusal)
-    return result

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from onnx_maxpool.benchmark.peers import Call
-from onnx_maxpool.benchmark.rows import Row, output_bytes
+from onnx_maxpool.benchmark.rows import GraphCase, Row, output_bytes
 from onnx_maxpool.types import Array
 
 WORD = 8
@@ -27,7 +27,9 @@ def versions() -> dict[str, str]:
 
 
 def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
-    """The row's traffic on so many threads."""
+    """The row's traffic on so many threads; raises ValueError for a graph, whose traffic is between its nodes too."""
+    if isinstance(row.case, GraphCase):
+        raise ValueError("a yardstick for single operators only")
     source = np.concatenate([words(array) for array in inputs.values()])
     target = np.zeros(-(-output_bytes(row) // WORD), np.int64)
     sources, targets = np.array_split(source, threads), np.array_split(target, threads)

@@ -14,8 +14,9 @@ import numpy as np
 import openvino
 from openvino import opset8
 
+from onnx_maxpool.benchmark.inputs import graph_constants
 from onnx_maxpool.benchmark.peers import Call
-from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase
+from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, GraphCase, RoiCase, Row, SlidingCase
 from onnx_maxpool.types import Array
 
 
@@ -62,6 +63,15 @@ def node(case: Case, *inputs: Any) -> Any:
 @node.register
 def _(case: RoiCase, x: Any, rois: Any) -> Any:
     return opset8.roi_pooling(x, rois, [case.pooled, case.pooled], case.scale, "max")
+
+
+@node.register
+def _(case: GraphCase, x: Any, rois: Any) -> Any:
+    constants = graph_constants(case, np.dtype(np.float32))
+    ones, none = [1, 1], [0, 0]
+    written = opset8.convolution(x, opset8.constant(constants["kernel"]), ones, none, none, ones)
+    flat = opset8.reshape(node(case.pool, written, rois), opset8.constant([-1, case.pooled_cells]), False)
+    return opset8.matmul(flat, opset8.constant(constants["weights"]), False, False)
 
 
 @node.register

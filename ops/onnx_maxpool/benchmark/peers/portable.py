@@ -11,7 +11,7 @@ import onnxruntime as ort
 from onnx import numpy_helper
 
 from onnx_maxpool.adapters.portable import to_portable
-from onnx_maxpool.benchmark.models import FORM_OPSETS, model, our_node
+from onnx_maxpool.benchmark.models import model_for_forms
 from onnx_maxpool.benchmark.peers import Call
 from onnx_maxpool.benchmark.peers._session import bound_call, session_options
 from onnx_maxpool.benchmark.rows import Row
@@ -32,7 +32,7 @@ class Form:
         """The row, ready to run on so many threads; raises ValueError for other types than float."""
         if row.type != "float":
             raise ValueError("timed in float only")
-        given = model(our_node(row.case), row, inputs, FORM_OPSETS)
+        given = model_for_forms(row, inputs)
         if not self.control_flow and "output_size" in inputs:  # the form wants it as a constant
             (size,) = (value for value in given.graph.input if value.name == "output_size")
             given.graph.input.remove(size)

@@ -46,7 +46,7 @@ def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
 @singledispatch
 def operation(case: Case, inputs: Mapping[str, Any]) -> Any:
     """A function of no arguments that returns a list of tensors."""
-    raise TypeError(f"no operator for {case!r}")
+    raise TypeError(f"asked for single operators only, found {case.operator}")
 
 
 @operation.register

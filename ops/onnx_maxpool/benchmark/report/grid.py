@@ -1,16 +1,17 @@
-"""The grid as lines for a log, as a table on a terminal, and as a page."""
+"""The grid as lines for a log, as tables on a terminal, and as a page: of one run, or of several with other seeds."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from onnx_maxpool.benchmark.grid.summary import Distribution, clearly_lost, distributions, ratio, worst
+from onnx_maxpool.benchmark.grid.race import group_of_result
+from onnx_maxpool.benchmark.grid.summary import Distribution, clearly_lost, distributions, lost, ratio, worst
 from onnx_maxpool.benchmark.peers import OURS, PEERS
 from onnx_maxpool.benchmark.report.tables import NOTHING, digits, factor, literal, place, refusals, table
 from onnx_maxpool.benchmark.results import Results, RowResult
@@ -21,18 +22,23 @@ WORST = 10
 ABOUT = (
     "Rows are drawn at random from the ranges that users have: channels from 1 to 2048, maps from 7x7 to 512x512 and "
     "volumes, 1 to 10,000 ROIs from one cell to the whole map, 1 to 28 bins a side, windows of 1 to 16 with strides "
-    "and paddings, adaptive sizes from 1 to 100, every type that a peer takes. Each row is timed in all runtimes in "
+    "and paddings, adaptive sizes from 1 to 100, every type that a peer supports. Each row is timed in all runtimes in "
     "turns. The ratio is the fastest peer's median over ours: below 1 the row is lost. It is clearly lost where the "
     "quartiles of the samples do not overlap."
 )
 
 
-def grid_line(result: RowResult) -> str:
-    """A row as one line of text, for a log."""
+def rows_of(runs: Iterable[Results]) -> list[RowResult]:
+    """The rows of all runs."""
+    return [result for run in runs for result in run.rows]
+
+
+def grid_line(result: RowResult, done: int, wanted: int) -> str:
+    """A row as one line of text, for a log that says how far it is."""
     value, times = ratio(result), (f"{name} {micro(median)}" for name, median in result.medians.items())
     mark = " LOST" if value is not None and value < 1 else ""
     refusal = result.entries[OURS].refusal
-    return f"{factor(value)}{mark}  {result.place}: {refusal or ', '.join(times) + ' us'}"
+    return f"[{done}/{wanted}] {factor(value)}{mark}  {result.place}: {refusal or ', '.join(times) + ' us'}"
 
 
 def micro(seconds: float) -> str:
@@ -40,15 +46,25 @@ def micro(seconds: float) -> str:
     return digits(seconds * 1e6)
 
 
-def grid_report(results: Results) -> Group:
-    """The table of distributions, then each group's worst rows."""
-    parts: list[Table | Text | str] = [Text(line) for line in place(results)]
-    found = distributions(results.rows)
+def grid_report(runs: Sequence[Results]) -> Group:
+    """The rows that are lost, the table of distributions, then each group's worst rows."""
+    rows = rows_of(runs)
+    parts: list[Table | Text | str] = [Text(line) for run in runs for line in run_lines(run)]
+    found = distributions(rows)
+    header, *lines = lost_lines(rows)
+    parts += ["", rich_table("Rows that are lost", [header, *lines]) if lines else Text("No row is lost.")]
     parts += ["", rich_table("Fastest peer / ours", list(summary_lines(found)))]
     for each in found:
-        parts += ["", rich_table(f"The worst rows of {each.title}", list(worst_lines(results, each)))]
-    parts += [Text(note) for note in notes(results)]
+        parts += ["", rich_table(f"The worst rows of {each.title}", list(worst_lines(rows, each)))]
+    parts += [Text(note) for note in notes(runs)]
     return Group(*parts)
+
+
+def run_lines(run: Results) -> Iterator[str]:
+    """What was drawn and when, and on what it was timed."""
+    rows = count_of(len({result.row.name for result in run.rows}), "row")
+    yield f"Seed {run.settings['seed']}, {rows}, {run.machine['date'][:10]}"
+    yield from place(run)
 
 
 def rich_table(title: str, lines: list[list[str]]) -> Table:
@@ -63,55 +79,85 @@ def rich_table(title: str, lines: list[list[str]]) -> Table:
 
 def summary_lines(found: list[Distribution]) -> Iterator[list[str]]:
     """The header, then a line for each distribution."""
-    yield ["rows", "how many", "least", "5th percentile", "median", "lost", "clearly lost"]
+    yield ["operator", "rows", "least", "5th percentile", "median", "rows lost", "clearly lost"]
     for each in found:
         figures = [f"{value:.2f}" for value in each.figures]
         yield [each.title, str(len(each.ratios)), *figures, str(each.lost), str(each.clearly_lost)]
 
 
-def worst_lines(results: Results, group: Distribution) -> Iterator[list[str]]:
+def lost_lines(rows: Sequence[RowResult]) -> Iterator[list[str]]:
+    """The header, then a line for each row that is lost, the worst first."""
+    yield ["row", "ratio", "fastest peer", OURS, "the peer"]
+    for result in lost(rows):
+        peer = result.fastest_peer
+        assert peer is not None
+        times = [micro(result.medians[name]) for name in (OURS, peer)]
+        yield [result.place, ratio_cell(result), peer, *times]
+
+
+def worst_lines(rows: Sequence[RowResult], group: Distribution) -> Iterator[list[str]]:
     """The header, then a line for each of the worst rows: medians in microseconds."""
-    yield ["row", "ratio", OURS, *PEERS]
-    for result in worst(results.rows, group.group, group.threads, WORST):
+    names = [name for name in PEERS if any(name in result.medians for result in in_group(rows, group))]
+    yield ["row", "ratio", OURS, *names]
+    for result in worst(rows, group.group, group.threads, WORST):
         medians = result.medians
-        times = [micro(medians[name]) if name in medians else NOTHING for name in (OURS, *PEERS)]
-        value = ratio(result)
-        assert value is not None
-        noise = "" if value >= 1 or clearly_lost(result) else " (noise)"
-        yield [f"{result.row.case}, {result.row.type}", f"{value:.2f}{noise}", *times]
+        times = [micro(medians[name]) if name in medians else NOTHING for name in (OURS, *names)]
+        yield [f"{result.row.case}, {result.row.type}", ratio_cell(result), *times]
 
 
-def notes(results: Results) -> Iterator[str]:
-    """Who is absent or refused rows, and what differs."""
-    for name, reason in results.absent.items():
+def in_group(rows: Iterable[RowResult], group: Distribution) -> Iterator[RowResult]:
+    """The rows that a distribution is of."""
+    return (result for result in rows if group_of_result(result) == (group.group, group.threads))
+
+
+def ratio_cell(result: RowResult) -> str:
+    """`0.98 (noise)` where the quartiles overlap."""
+    value = ratio(result)
+    assert value is not None
+    return f"{value:.2f}{'' if value >= 1 or clearly_lost(result) else ' (noise)'}"
+
+
+def notes(runs: Sequence[Results]) -> Iterator[str]:
+    """Who is absent or does not support rows, and what differs."""
+    for name, reason in {name: reason for run in runs for name, reason in run.absent.items()}.items():
         yield f"{name} takes no part: {reason}"
     counts: dict[str, int] = {}
-    for (name, _), count in refusals(results).items():
-        counts[name] = counts.get(name, 0) + count
+    for run in runs:
+        for (name, _), count in refusals(run).items():
+            counts[name] = counts.get(name, 0) + count
     for name, count in counts.items():
         yield f"{name} does not support {count_of(count, 'row')}."
-    yield from results.failures
+    for run in runs:
+        yield from run.failures
 
 
-def write_grid_page(results: Results, path: Path, command: str, picture: Path | None) -> None:
-    """Write the page: how to repeat it, the picture, the distributions, the worst rows."""
+def write_grid_page(runs: Sequence[Results], path: Path, commands: Sequence[str], picture: Path | None) -> None:
+    """Write the page: how to repeat it, the lost rows, the distributions, the picture, the worst rows."""
     shown = os.path.relpath(picture, path.parent) if picture else None
-    path.write_text("\n\n".join(paragraphs(results, command, shown)) + "\n")
+    path.write_text("\n\n".join(paragraphs(runs, commands, shown)) + "\n", encoding="utf-8")
 
 
-def paragraphs(results: Results, command: str, picture: str | None) -> Iterator[str]:
+def paragraphs(runs: Sequence[Results], commands: Sequence[str], picture: str | None) -> Iterator[str]:
     """What stands between empty lines."""
-    yield "# Shapes that nobody chose"
-    yield f"Written by `{command}` on {results.machine['date'][:10]}; do not edit."
-    yield from place(results)
+    rows = rows_of(runs)
+    yield "# Random shapes"
+    yield "Written by `onnx-maxpool bench --grid --markdown`; do not edit. Its rows were drawn and timed by:"
+    yield "\n".join(["```text", *commands, "```"])
+    for run in runs:
+        yield f"- {'. '.join(map(literal, run_lines(run)))}"
     yield ABOUT
-    found = distributions(results.rows)
+    yield "## Rows that are lost"
+    header, *lines = lost_lines(rows)
+    yield f"{len(lines)} of {sum(ratio(result) is not None for result in rows)}. Medians in microseconds."
+    if lines:
+        yield table([header, *lines], 1)
+    found = distributions(rows)
+    yield "## Fastest peer / ours"
     yield table(summary_lines(found), 1)
     if picture is not None:
         yield f"![Ratios of all rows in ascending order, lost ones first]({Path(picture).as_posix()})"
-    yield "## The worst rows"
-    yield "Medians in microseconds."
     for each in found:
-        yield f"### {each.title}"
-        yield table(worst_lines(results, each), 1)
-    yield from (literal(note) for note in notes(results))
+        yield f"## The worst rows of {each.title}"
+        yield table(worst_lines(rows, each), 1)
+    for note in notes(runs):
+        yield literal(note)

@@ -23,9 +23,9 @@ from matplotlib.lines import Line2D
 
 from onnx_maxpool.benchmark.grid.summary import Distribution, distributions
 from onnx_maxpool.benchmark.peers import INEXACT, OURS, TRAFFIC
-from onnx_maxpool.benchmark.report.tables import NO_BOUND, WINDOWS, digits
+from onnx_maxpool.benchmark.report.tables import GRAPH, NO_BOUND, WINDOWS, digits
 from onnx_maxpool.benchmark.results import Results, RowResult
-from onnx_maxpool.benchmark.rows import SlidingCase, count_of
+from onnx_maxpool.benchmark.rows import GraphCase, SlidingCase, count_of
 from onnx_maxpool.operators.registry import snake_case
 
 COLORS = {
@@ -83,10 +83,15 @@ def write_plots(results: Results, folder: Path) -> list[Path]:
     with mpl.rc_context(STYLE):
         for operator, rows in groupby(compared, key=lambda result: result.row.case.operator):
             figure = ratio_figure(list(rows), f"{operator}, {count_of(most, 'thread')}", caption(results))
-            written.append(save(figure, folder / f"{snake_case(operator)}.svg"))
+            written.append(save(figure, folder / f"{file_name(operator)}.svg"))
         if panels := growth_panels(timed):
             written.append(save(growth_figure(panels, caption(results)), folder / "growth.svg"))
     return written
+
+
+def file_name(operator: str) -> str:
+    """`conv_max_roi_pool_mat_mul` of `Conv, MaxRoiPool, MatMul`."""
+    return re.sub(r"\W+", "_", snake_case(operator))
 
 
 def save(figure: Figure, path: Path) -> Path:
@@ -204,6 +209,8 @@ def small_print(rows: Sequence[RowResult], about: str, caption: str) -> list[str
             marks.append(f"{name} {reason}, so some cells differ: {DIFFERING}.")
     if any(isinstance(result.row.case, SlidingCase) for result in rows):
         marks.append(WINDOWS)
+    if any(isinstance(result.row.case, GraphCase) for result in rows):
+        marks.append(GRAPH)
     return wrapped([" ".join(marks), caption])
 
 
@@ -298,10 +305,12 @@ def curve(name: str) -> dict[str, Any]:
 LOST, WON = "#d1495b", "#3d85d0"
 
 
-def write_grid_plot(results: Results, path: Path) -> Path:
-    """Write the picture of the grid as SVG; its path."""
+def write_grid_plot(runs: Sequence[Results], path: Path) -> Path:
+    """Write the picture of the grid, of one seed or of several, as SVG; its path."""
+    found = distributions(result for run in runs for result in run.rows)
+    seeds = ", ".join(str(run.settings["seed"]) for run in runs)
     with mpl.rc_context(STYLE):
-        return save(grid_figure(distributions(results.rows), caption(results)), path)
+        return save(grid_figure(found, f"Seeds {seeds}. {caption(runs[0])}"), path)
 
 
 def grid_figure(found: list[Distribution], caption: str) -> Figure:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from onnx_maxpool.benchmark.peers import FORMS, HELD_TO, INEXACT, OURS, PEERS, TRAFFIC
 from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult, Timing
-from onnx_maxpool.benchmark.rows import SlidingCase, count_of
+from onnx_maxpool.benchmark.rows import GraphCase, SlidingCase, count_of
 
 NOTHING = "-"
 TEXT_COLUMNS = 2
@@ -24,6 +24,10 @@ NO_BOUND = (
     "caches, and our code may read ahead or store past the caches, where plain reading and writing does not."
 )
 WINDOWS = "k3 s1 p1: windows of 3 cells along every axis, stride 1, padding 1. indices: with the second output."
+GRAPH = (
+    "Conv, MaxRoiPool, MatMul: a graph. A convolution of 1x1 writes the map just before it is pooled, and a matrix "
+    "product reads the output next, so caches are as in a model. All numbers are small integers, and all sums exact."
+)
 VARIANTS = ("1 thread", "float")
 """Ways in which ours is timed again beside a row."""
 
@@ -182,6 +186,8 @@ def about(results: Results) -> Iterator[str]:
     yield "1 thread / ours, float / ours: our library on one thread and in float, timed in the same turns as the row."
     if any(isinstance(result.row.case, SlidingCase) for result in results.rows):
         yield WINDOWS
+    if any(isinstance(result.row.case, GraphCase) for result in results.rows):
+        yield GRAPH
 
 
 def note_lines(results: Results) -> Iterator[list[str]]:
@@ -218,16 +224,24 @@ def refusals(results: Results) -> dict[tuple[str, str], int]:
 
 
 def write_page(results: Results, path: Path, pictures: Sequence[Path] = ()) -> None:
-    """Write the tables of the report, and links to the pictures."""
-    path.write_text(
-        "\n\n".join(paragraphs(results, [os.path.relpath(picture, path.parent) for picture in pictures])) + "\n"
-    )
+    """Write the tables of the report, and links to the pictures and to the pages beside it."""
+    shown = [os.path.relpath(picture, path.parent) for picture in pictures]
+    path.write_text("\n\n".join(paragraphs(results, shown, links(path))) + "\n", encoding="utf-8")
 
 
-def paragraphs(results: Results, pictures: Iterable[str]) -> Iterator[str]:
+def links(path: Path) -> list[str]:
+    """A link to every other page in the folder, by its title."""
+    others = sorted(page for page in path.parent.glob("*.md") if page.name != path.name)
+    titles = (page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for page in others)
+    return [f"[{title}]({page.name})" for title, page in zip(titles, others, strict=True)]
+
+
+def paragraphs(results: Results, pictures: Iterable[str], others: Sequence[str]) -> Iterator[str]:
     """What stands between empty lines."""
     yield "# Benchmark"
     yield f"Measured on {results.machine['date'][:10]}, and written by `onnx-maxpool bench --markdown`; do not edit."
+    if others:
+        yield f"Other pages: {', '.join(others)}."
     yield from place(results)
     yield "\n".join(f"- {literal(line)}" for line in about(results))
     for picture in pictures:

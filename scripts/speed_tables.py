@@ -1,0 +1,152 @@
+"""The docs' tables and sentences that hold the benchmark's figures, from the results of the last whole run."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from markdown_table import table
+from speed_chart import speed_chart
+
+from onnx_maxpool.benchmark.peers import OURS
+from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, GRAPH_CASES, ROI_CASES, SLIDING_CASES, Row
+
+KEPT = Path(__file__).parent.parent / "docs" / "benchmark"
+SPEED_CASES = (*ROI_CASES, GRAPH_CASES[1], *ADAPTIVE_CASES, SLIDING_CASES[0], SLIDING_CASES[4])
+"""Of the README's table."""
+AVX2_CASES = (ROI_CASES[0], ROI_CASES[2], ROI_CASES[3])
+"""Of the sentence about AVX2, each a map of a well-known network."""
+
+
+@cache
+def records(file: str) -> list[dict[str, Any]]:
+    """What a file of the benchmark has."""
+    return [json.loads(line) for line in (KEPT / file).read_text().splitlines()]
+
+
+def of_rows(file: str) -> list[dict[str, Any]]:
+    return [record for record in records(file) if record["record"] == "row"]
+
+
+def median(row: dict[str, Any], name: str) -> float:
+    return float(row["entries"][name]["timing"]["median"])
+
+
+def ratios() -> list[tuple[str, dict[str, float]]]:
+    """In float on two threads: each case with the others' times / ours."""
+    faster = {row["name"]: row["times_faster_than"] for row in of_rows("results.jsonl") if row["threads"] == 2}
+    return [
+        (
+            f"{case.operator} {case}",
+            {peer: ratio for peer, ratio in faster[Row(case).name].items() if ratio is not None},
+        )
+        for case in SPEED_CASES
+    ]
+
+
+def place(file: str) -> str:
+    """`AMD EPYC, 2 CPUs, on 2026-11-22`."""
+    machine = records(file)[0]["machine"]
+    return f"{machine['cpu']}, {machine['cpus']} CPUs, on {machine['date'][:10]}"
+
+
+def speed() -> str:
+    """The README's table, and what it was measured on."""
+    rows = []
+    for case, found in ratios():
+        others = {peer: ratio for peer, ratio in found.items() if peer != "ONNX Runtime"}
+        fastest = min(others, key=others.__getitem__)
+        rows.append([case, short(found.get("ONNX Runtime")), short(others[fastest]), fastest])
+    header = ["what", "ONNX Runtime", "fastest other", "which"]
+    return f"{table(header, rows)}\n\nMeasured on {place('results.jsonl')}."
+
+
+def short(ratio: float | None) -> str:
+    if ratio is None:
+        return ""
+    # What is slower than the other must not look as fast.
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
+
+
+def measured() -> str:
+    """The sentences of docs/guides/performance.md that hold figures."""
+    found = [row for row in of_rows("results.jsonl") if row["operator"] == "MaxRoiPool"]
+    two = [row for row in found if row["threads"] == 2 and not row["curve"]]
+
+    def beside(row: dict[str, Any], other: str) -> float:
+        """Our time, as a part of ours with one thing changed, which was measured in turn with it."""
+        return median(row, OURS) / float(row["ours"][other]["timing"]["median"])
+
+    types = [beside(row, "float") for row in two if "float" in row["ours"]]
+    long = [row for row in two if median(row, OURS) >= 1e-3]
+    threads = [beside(row, "1 thread") for row in long if row["type"] == "float"]
+    sizes = [row for row in found if row["threads"] == 2 and row["curve"] and "cells" in row["curve"]]
+    sizes.sort(key=lambda row: row["at"])
+    growth = {name: median(sizes[-1], name) / median(sizes[0], name) for name in (OURS, "ONNX Runtime")}
+    costs = {row["name"]: 1e3 * row["cost"] for row in records("results.jsonl") if row["record"] == "overhead"}
+    return "\n".join(
+        [
+            f"- **Type.** With ROIs, float16 and bfloat16 take {span(types, 2)} of float's time.",
+            f"- **Threads.** Two threads take {span(threads, 2)} of the time of one, if a run takes a millisecond or"
+            " longer. The work runs in ONNX Runtime's own thread pool: set `intra_op_num_threads` of the session"
+            " options.",
+            f"- **Size of ROIs.** As ROIs grow from one cell to a whole map of 200x304 cells, 100 of them take"
+            f" {growth[OURS]:.0f} times as long; in ONNX Runtime {growth['ONNX Runtime']:.0f} times.",
+            f"- **Start.** To import the package takes {costs['import']:.0f} ms, and the first session of a process"
+            f" {costs['first']:.1f} ms more than without the library.",
+            f"- **Instruction set.** With `--target avx2`, which limits OpenVINO to AVX2 too, we are {avx2()}.",
+        ]
+    )
+
+
+def avx2() -> str:
+    """How many times as fast as OpenVINO we are, for some rows by name."""
+    faster = {row["name"]: row["times_faster_than"]["OpenVINO"] for row in of_rows("avx2.jsonl")}
+    each = [f"{short(faster[Row(case).name])} times as fast as OpenVINO for {case}" for case in AVX2_CASES]
+    return f"{', '.join(each[:-1])}, and {each[-1]}"
+
+
+def span(values: Iterable[float], digits: int) -> str:
+    """`0.41 to 0.66`."""
+    found = list(values)
+    return f"{min(found):.{digits}f} to {max(found):.{digits}f}"
+
+
+def chart() -> str:
+    return speed_chart(ratios())
+
+
+def portable() -> str:
+    """The figures of docs/guides/portable.md, which `scripts/time_portable.py` measured."""
+    found = json.loads((KEPT / "portable.json").read_text())
+    cases = found["cases"]
+
+    def over(form: str, other: str) -> list[float]:
+        return [case["seconds"][form] / case["seconds"][other] for case in cases]
+
+    loops, none = "with control flow", "without control flow"
+    rows = [
+        [
+            case["case"] if i == 0 else "",
+            "ONNX Runtime's own kernel" if form == "ONNX Runtime" else form,
+            f"{case['seconds'][form] / case['seconds']['native']:.1f}",
+            f"{case['bytes'][form] / 1e6:.0f}",
+        ]
+        for case in cases
+        for i, form in enumerate(("ONNX Runtime", loops, none))
+    ]
+    machine = found["machine"]
+    return "\n\n".join(
+        [
+            f"In these cases, the form with control flow takes {span(over(loops, 'native'), 0)} times as long as the"
+            f" native library, and {span(over(loops, 'ONNX Runtime'), 1)} times as long as ONNX Runtime's own float"
+            f" kernel. The form without control flow takes {span(over(none, loops), 1)} times as long as the form with"
+            f" it. The median over the cases is {statistics.median(over(none, loops)):.1f}.",
+            table(["case", "form", "time / time of the native library", "memory, MB"], rows),
+            f"MaxRoiPool in float, on one thread: {machine['cpu']}, on {machine['date'][:10]}.",
+        ]
+    )

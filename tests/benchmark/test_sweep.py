@@ -1,0 +1,130 @@
+"""scripts/sweep.py: which points it sweeps, what it calls a step, and one small sweep. No test depends on a time."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from support.processes import run_python
+
+from onnx_maxpool.benchmark.grid.shapes import GROUPS
+from onnx_maxpool.benchmark.inputs import row_inputs
+from onnx_maxpool.benchmark.rows import AdaptiveCase, RoiCase, Row, SlidingCase
+
+SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
+ROW = Row(SlidingCase((1, 4, 9, 9), (3, 3), (2, 2), (1, 1), indices=False))
+
+
+@pytest.fixture
+def sweep(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("sweep")
+
+
+@pytest.fixture
+def points(sweep: ModuleType) -> ModuleType:
+    return importlib.import_module("sweep_points")
+
+
+def test_every_size_of_every_operator_is_swept(points: ModuleType) -> None:
+    found: dict[str, set[str]] = {group: set() for group in GROUPS}
+    for each in points.sweeps(list(GROUPS), "float", [1, 2], None, 0):
+        found[each.group].add(each.dimension)
+        assert len({row.name for _, row, _ in each.points}) == (1 if each.dimension == "threads" else len(each.points))
+        for (_, before, _), (_, now, _) in pairwise(each.points):
+            assert (before.case.operator, before.type) == (now.case.operator, now.type)
+    always = {"channels", "images", "bytes of output", "threads"}
+    assert found["MaxRoiPool"] == always | {
+        *("ROIs", "bins", "map", "map height", "map width", "ROI side", "ROI height", "ROI width")
+    }
+    assert found["AdaptiveMaxPool"] >= always | {"all sides", "all output sizes", "output size of axis 4"}
+    sliding = {"all sides", "all windows", "window of axis 4", "all strides", "stride of axis 4", "padding"}
+    assert found["MaxPooling1 with indices"] == found["MaxPooling1 without indices"]
+    assert found["MaxPooling1 with indices"] >= always | sliding
+
+
+def test_a_seed_adds_cases(points: ModuleType) -> None:
+    bases = [{each.base for each in points.sweeps(["MaxRoiPool"], "float", [1], seed, 2)} for seed in (None, 1, 2)]
+    assert [len(found) for found in bases] == [4, 6, 6]
+    assert bases[1] != bases[2]
+
+
+def test_integers_are_fine(points: ModuleType) -> None:
+    found = points.integers(1, 2048)
+    assert found[:8] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert found[-1] == 2048
+    assert all(now <= before * 1.25 + 1 for before, now in pairwise(found))
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        # Two channels: 81 cells read, 9x4 pooled along the rows and 4x4 along the columns by 2 cells each, 16 written.
+        (SlidingCase((1, 2, 9, 9), (2, 2), (2, 2), (0, 0), indices=True), 2 * (81 + 36 * 2 + 16 * 2 + 16)),
+        (AdaptiveCase((3, 1, 10), (5,)), 3 * (10 + 5 * 2 + 5)),
+        # Three ROIs of 4x6 cells to 2x2: they cover 72 cells of a map of 64.
+        (RoiCase(5, 8, 8, 3, 2, 1.0, cells=(4, 6)), 5 * (72 + 64 + 4 * 3 * 4)),
+    ],
+)
+def test_work(points: ModuleType, case: RoiCase | AdaptiveCase | SlidingCase, expected: float) -> None:
+    assert points.work(case, row_inputs(Row(case))) == expected
+
+
+@dataclass
+class Fake:
+    """A point that takes as long as it is told to, the first time perhaps longer."""
+
+    seconds: float
+    work: float
+    first: float
+    threads: int = 1
+
+    def samples(self) -> list[tuple[float, int]]:
+        return [(self.first, 1)]
+
+    def sample(self) -> tuple[float, int]:
+        return self.seconds, 1
+
+
+@pytest.mark.parametrize(
+    ("times", "work", "firsts", "steps"),
+    [
+        ([1.0, 1.2, 1.6], [1, 1, 1], None, [False, False, True]),
+        ([1.0, 1.2, 1.6], [1.0, 1.2, 1.44], None, [False, False, False]),
+        ([1.0, 0.95, 0.8], [1, 1, 1], None, [False, False, True]),
+        ([2.0, 1.0], [2, 1], None, [False, False]),  # it falls with the work
+        ([1.0, 1.1, 1.1], [1, 1, 1], [1.0, 9.0, 1.1], [False, False, False]),  # it was disturbed the first time
+    ],
+)
+def test_steps(
+    sweep: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    times: list[float],
+    work: list[float],
+    firsts: list[float] | None,
+    steps: list[bool],
+) -> None:
+    fakes: Iterator[Fake] = iter(map(Fake, times, work, firsts or times))
+    monkeypatch.setattr(sweep, "prepared", lambda *_: next(fakes))
+    found = list(sweep.swept(sweep.Sweep(ROW, "padding", [(i, ROW, 1) for i in range(len(times))]), 0))
+    assert [each.step for each in found] == steps
+
+
+@pytest.mark.slow("times points")
+def test_a_small_sweep(tmp_path: Path) -> None:
+    only = ["--operator", "without indices", "--dimension", "padding", "--threads", "1"]
+    done = run_python(SCRIPTS / "sweep.py", *only, "--json", tmp_path / "out.jsonl", "--plot", tmp_path, "--every")
+    run, *found = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    steps = sum(each["step"] for each in found)
+    assert done.returncode == (1 if steps else 0), done.stderr
+    assert run["record"] == "run"
+    assert {(each["record"], each["dimension"], each["threads"]) for each in found} == {("point", "padding", 1)}
+    assert {each["at"] for each in found} == {0, 1, 2, 3, 4}
+    assert f"among {len(found)} points" in done.stdout
+    assert "Sweeps of MaxPooling1 without indices" in (tmp_path / "sweep_maxpooling1_without_indices.svg").read_text()
