@@ -72,7 +72,8 @@ def draw(axes: Any, dimension: str, points: Sequence[Record], colors: Mapping[st
         if rings:
             style = {"marker": "o", "markersize": 7, "markerfacecolor": "none", "markeredgecolor": STEP}
             axes.plot(*zip(*rings, strict=True), linestyle="none", **style)
-    logarithmic(axes.xaxis, axes.set_xscale)
+    if min(point["at"] for point in points) > 0:  # a padding may be 0
+        logarithmic(axes.xaxis, axes.set_xscale)
     logarithmic(axes.yaxis, axes.set_yscale)
     axes.tick_params(length=0)
     axes.set_title(dimension, loc="left", x=-0.1)
