@@ -14,9 +14,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from markdown_table import table
 from onnx import defs, helper
-from speed_tables import chart, measured, portable, speed
+from speed_tables import chart, measured, portable, speed, table
 from typer.models import ArgumentInfo, OptionInfo
 
 from onnx_maxpool.cli.commands import app
