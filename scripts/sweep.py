@@ -16,7 +16,7 @@ import math
 import statistics
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -70,17 +70,17 @@ class Prepared:
     threads: int
     call: Call
     work: float
+    clock: Callable[[], float]
     runs: int = 1
 
     def sample(self) -> tuple[float, int]:
         """Seconds per run, over so many runs."""
-        clock = time.thread_time if self.threads == 1 else time.perf_counter
         self.call.run()
         while True:
-            start = clock()
+            start = self.clock()
             for _ in range(self.runs):
                 self.call.run()
-            taken = clock() - start
+            taken = self.clock() - start
             if taken >= SAMPLE:
                 return taken / self.runs, self.runs
             self.runs = max(self.runs + 1, math.ceil(1.2 * SAMPLE * self.runs / max(taken, 1e-6)))
@@ -91,11 +91,11 @@ class Prepared:
         return [self.sample() for _ in range(SAMPLES)]
 
 
-def prepared(row: Row, threads: int, seed: int) -> Prepared:
+def prepared(row: Row, threads: int, seed: int, clock: Callable[[], float]) -> Prepared:
     """The point, ready to run."""
     random = np.random.default_rng([seed, zlib.crc32(row.name.encode())])
     inputs = case_inputs(row.case, dtype_of(row.type), random)
-    return Prepared(row, threads, ours.prepare(row, inputs, threads), work(row.case, inputs) / threads)
+    return Prepared(row, threads, ours.prepare(row, inputs, threads), work(row.case, inputs) / threads, clock)
 
 
 def is_step(growth: float, of_work: float) -> bool:
@@ -123,8 +123,9 @@ def swept(sweep: Sweep, seed: int) -> Iterator[Point]:
     """The points of a sweep, each compared with the one before it."""
     before: Prepared | None = None
     earlier: list[tuple[float, int]] = []
+    clock = time.thread_time if all(threads == 1 for *_, threads in sweep.points) else time.perf_counter
     for at, row, threads in sweep.points:
-        now = prepared(row, threads, seed)
+        now = prepared(row, threads, seed, clock)
         taken = now.samples()
         growth = of_work = None
         step = False
@@ -184,6 +185,8 @@ def main(
         for each in sweeps(groups, element_type, counts, seed, bases)
         if not dimension or any(text in each.dimension for text in dimension)
     ]
+    if not wanted:
+        raise typer.BadParameter("no sweep has these texts in its operator and its dimension")
     for number, sweep in enumerate(wanted):
         if seconds is not None and time.monotonic() - begin > seconds:
             log.print(f"{number} of {len(wanted)} sweeps: the time is over", markup=False)

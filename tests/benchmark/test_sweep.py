@@ -116,6 +116,12 @@ def test_steps(
     assert [each.step for each in found] == steps
 
 
+def test_a_sweep_that_there_is_not() -> None:
+    done = run_python(SCRIPTS / "sweep.py", "--operator", "MaxRoiPool", "--dimension", "padding")
+    assert done.returncode == 2
+    assert "no sweep has these texts" in done.stderr
+
+
 @pytest.mark.slow("times points")
 def test_a_small_sweep(tmp_path: Path) -> None:
     only = ["--operator", "without indices", "--dimension", "padding", "--threads", "1"]
