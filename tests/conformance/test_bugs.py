@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import builtins
+import dis
 import functools
 import importlib.metadata
+import inspect
 import itertools
 import os
 import re
+import runpy
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support.private_faults import backend
-from support.snippets import snippets
 
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.conformance import BackendRun, Outcome, all_cases
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.bugs import write_bugs
 from onnx_maxpool.conformance.bugs.derivation import derivation
-from onnx_maxpool.conformance.bugs.script import RUNNERS
+from onnx_maxpool.conformance.bugs.script import runner_of
 from onnx_maxpool.conformance.run.execution import execute
 from onnx_maxpool.conformance.run.judge import judge
 from onnx_maxpool.conformance.run.runner import run_cases
@@ -150,12 +154,25 @@ def test_a_derivation_says_each_step(name: str, cell: tuple[int, ...], step: str
     assert any("the maximum is" in said for said in steps)
 
 
-def test_every_other_backend_has_a_runner_that_does_not_need_this_package() -> None:
-    runners = {file.name.removesuffix(".txt"): file.read_text() for file in RUNNERS.iterdir()}
-    assert set(runners) == {name.replace("-", "_") for name in BACKENDS if name not in OURS}
-    for text in runners.values():
-        assert "onnx_maxpool" not in text
-        compile(text, "runner", "exec")
+@pytest.mark.parametrize("name", [name for name in BACKENDS if name not in OURS])
+def test_how_every_other_backend_runs_a_model_needs_nothing_of_this_package(name: str) -> None:
+    text, packages = runner_of(name)
+    assert "onnx_maxpool" not in text
+    assert "def run(model, inputs):\n" in text
+    assert f"PACKAGES = {tuple(packages)}".replace("'", '"') in text
+    program = compile(f"import numpy as np\nimport onnx\n{text}", name, "exec")
+    known: dict[str, object] = {}
+    exec(program, known)
+    functions = [value for value in known.values() if inspect.isfunction(value)]
+    read = {name for function in functions for name in globals_of(function.__code__)}
+    assert read - known.keys() - vars(builtins).keys() == set()
+
+
+def globals_of(code: types.CodeType) -> set[str]:
+    """The names that a function reads from its module, and those that functions and comprehensions in it read."""
+    own = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return own.union(*map(globals_of, inner))
 
 
 @pytest.mark.parametrize("folder", ["file", "full"])
@@ -170,16 +187,34 @@ def test_the_folder_must_be_new_or_empty(folder: str, tmp_path: Path, capsys: py
     assert f"--bugs {path}" in capsys.readouterr().err
 
 
-def test_the_index_lists_every_finding() -> None:
+@pytest.fixture(scope="module")
+def writer() -> dict[str, Any]:
+    """What scripts/write_findings.py defines."""
+    return runpy.run_path(str(ROOT / "scripts" / "write_findings.py"))
+
+
+def test_the_index_lists_every_finding(writer: dict[str, Any]) -> None:
     index = (ROOT / "docs" / "findings" / "index.md").read_text()
     assert len(FINDINGS) >= 37
+    assert index == writer["index"]()
     assert len(re.findall(r"^\| \[", index, re.MULTILINE)) == len(FINDINGS)
+
+
+def test_a_report_that_is_not_kept_says_why(writer: dict[str, Any]) -> None:
+    findings = writer["read"](ROOT / "docs" / "findings" / "tract.md")
+    known = next(found for found in findings if found.title == "MaxPool-12 ends the process")
+    again = type(known)("tract", known.text.replace("(P2)", "(P1)"))
+    assert writer["why_not"]("tract-p2", known, findings) == ""
+    assert writer["why_not"]("tract-p1", again, findings) == "the page has it as 'MaxPool-12 ends the process (P2)'"
+    assert writer["why_not"]("tract-p1", again, []) == ""
+    for name, reason in writer["NOT_KEPT"].items():
+        assert writer["why_not"](name, again, []) == reason
 
 
 @pytest.mark.parametrize("name", FINDINGS)
 def test_a_finding_shows_in_the_version_that_its_section_names(name: str, tmp_path: Path) -> None:
     section = FINDINGS[name]
-    (program,) = (snippet.text for snippet in snippets(section) if snippet.language == "python")
+    (program,) = re.findall(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     assert "onnx_maxpool" not in program
     compile(program, name, "exec")
     (packages,) = re.findall(r"^PACKAGES = \((.*)\)$", program, re.MULTILINE)

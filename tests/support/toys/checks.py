@@ -20,7 +20,7 @@ import onnx_maxpool
 from onnx_maxpool import to_portable
 from onnx_maxpool.cli.inputs import has_roi_operators, model_inputs
 from onnx_maxpool.conformance import all_cases
-from onnx_maxpool.conformance.backends.reference import Reference
+from onnx_maxpool.conformance.backends.ours import Reference
 from onnx_maxpool.conformance.case import Case, same
 from onnx_maxpool.conformance.report.svg import picture
 from onnx_maxpool.conformance.run.execution import execute

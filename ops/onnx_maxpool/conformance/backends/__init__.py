@@ -1,6 +1,6 @@
 """The backends that can be asked by name. Each is one class in the way of `onnx.backend.base.Backend`.
 
-An adapter's module imports its runtime, so it is imported where it is used; a runtime that is missing is an error.
+A class imports its runtime where it uses it, first to describe it; a runtime that is missing is an error.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class BackendRow:
 
 
 BACKENDS = {
-    "native": BackendRow("native:Native", "onnx-maxpool", "our library in ONNX Runtime"),
-    "reference": BackendRow("reference:Reference", "onnx-maxpool", "our operators in onnx.reference"),
-    "python": BackendRow("python:Python", "onnx-maxpool", "our Python operators in ONNX Runtime"),
-    "portable": BackendRow("portable:Portable", "onnx-maxpool", "our operators as standard ones, in ONNX Runtime"),
+    "native": BackendRow("ours:Native", "onnx-maxpool", "our library in ONNX Runtime"),
+    "reference": BackendRow("ours:Reference", "onnx-maxpool", "our operators in onnx.reference"),
+    "python": BackendRow("ours:Python", "onnx-maxpool", "our Python operators in ONNX Runtime"),
+    "portable": BackendRow("ours:Portable", "onnx-maxpool", "our operators as standard ones, in ONNX Runtime"),
     "onnxruntime": BackendRow(
         "onnxruntime:OnnxRuntime", "onnxruntime", "ONNX Runtime as it is installed, without our library"
     ),
@@ -42,22 +42,24 @@ BACKENDS = {
     "tvm": BackendRow("tvm:Tvm", "apache-tvm", "TVM's Relax importer, compiled for the CPU"),
     "mnn": BackendRow("mnn:Mnn", "MNN", "MNN's converter and CPU kernels"),
     "torch": BackendRow("torch:Torch", "torch", "torch's pooling functions"),
-    "torchvision": BackendRow("torchvision:TorchVision", "torchvision", "torchvision's ROI pooling"),
+    "torchvision": BackendRow("torch:TorchVision", "torchvision torch", "torchvision's ROI pooling"),
     "onnx-reference": BackendRow(
         "onnx_reference:OnnxReference", "onnx", "onnx.reference as it is installed, without our operators"
     ),
     "onnxruntime-openvino": BackendRow(
-        "onnxruntime_openvino:OnnxRuntimeOpenVino", "onnxruntime-openvino", "ONNX Runtime's OpenVINO provider"
+        "onnxruntime:OnnxRuntimeOpenVino", "onnxruntime-openvino", "ONNX Runtime's OpenVINO provider"
     ),
-    "qnn": BackendRow("qnn:Qnn", "onnxruntime-qnn onnxruntime", "ONNX Runtime's QNN provider, on its simulator"),
+    "qnn": BackendRow(
+        "onnxruntime:Qnn", "onnxruntime-qnn onnxruntime", "ONNX Runtime's QNN provider, on its simulator"
+    ),
     "opencv": BackendRow("opencv:OpenCv", "opencv-python-headless", "OpenCV's dnn module"),
     "tract": BackendRow("tract:Tract", "tract", "tract"),
     "iree": BackendRow("iree:Iree", "iree-base-compiler iree-base-runtime", "IREE, compiled for the CPU"),
     "emx": BackendRow("emx:Emx", "emx-onnx-cgen", "emx-onnx-cgen's C code, compiled by cc"),
-    "onnx2torch": BackendRow("onnx2torch:Onnx2Torch", "onnx2torch", "onnx2torch's modules"),
-    "onnx2pytorch": BackendRow("onnx2pytorch:Onnx2Pytorch", "onnx2pytorch", "onnx2pytorch's modules"),
+    "onnx2torch": BackendRow("torch:Onnx2Torch", "onnx2torch torch", "onnx2torch's modules"),
+    "onnx2pytorch": BackendRow("torch:Onnx2Pytorch", "onnx2pytorch torchvision torch", "onnx2pytorch's modules"),
     "jaxonnxruntime": BackendRow(
-        "jaxonnxruntime:JaxOnnxRuntime", "jaxonnxruntime absl-py", "ONNX models as JAX functions"
+        "jaxonnxruntime:JaxOnnxRuntime", "jaxonnxruntime jax absl-py", "ONNX models as JAX functions"
     ),
     "tinygrad": BackendRow("tinygrad:Tinygrad", "tinygrad", "tinygrad's ONNX runner"),
 }

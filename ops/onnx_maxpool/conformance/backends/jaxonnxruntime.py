@@ -5,32 +5,30 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Sequence
 
-import jax
 import numpy as np
 import onnx
-from jaxonnxruntime.backend import BackendRep
 
-from onnx_maxpool.conformance.backends.adapter import Adapter, Run
+from onnx_maxpool.conformance.backends.adapter import Adapter, Inputs
 from onnx_maxpool.types import Array
-
-jax.config.update("jax_platforms", "cpu")
-jax.config.update("jax_enable_x64", True)  # else double and int64 become 32 bits
 
 
 class JaxOnnxRuntime(Adapter):
     """Models as functions of JAX. It raises a NotImplementedError for operators that it does not have."""
 
-    @classmethod
-    def load(cls, model: onnx.ModelProto) -> Run:
-        """A function."""
-        prepared = BackendRep(model)
+    @staticmethod
+    def run(model: onnx.ModelProto, inputs: Inputs) -> Sequence[Array]:
+        """The function's outputs."""
+        import jax
+        from jaxonnxruntime.backend import BackendRep
 
-        def run(arrays: Sequence[Array]) -> list[Array]:
-            return [np.asarray(y) for y in prepared.run(list(arrays))]
-
-        return run
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_enable_x64", True)  # else double and int64 become 32 bits
+        return [np.asarray(y) for y in BackendRep(model).run(list(inputs.values()))]
 
     @classmethod
     def describe(cls) -> dict[str, str]:
         """Both versions."""
+        import jax
+        import jaxonnxruntime.backend  # noqa: F401
+
         return {"jaxonnxruntime": importlib.metadata.version("jaxonnxruntime"), "jax": jax.__version__, "device": "CPU"}

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import onnx
-from onnx.reference import ReferenceEvaluator
+from collections.abc import Sequence
 
-from onnx_maxpool.conformance.backends.adapter import Adapter, Run
+import onnx
+
+from onnx_maxpool.conformance.backends.adapter import Adapter, Inputs
+from onnx_maxpool.types import Array
 
 
 class OnnxReference(Adapter):
     """`onnx.reference.ReferenceEvaluator`, which raises a NotImplementedError for operators that it does not have."""
 
-    @classmethod
-    def load(cls, model: onnx.ModelProto) -> Run:
-        """An evaluator."""
-        evaluator = ReferenceEvaluator(model)
-        names = [value.name for value in model.graph.input]
-        return lambda inputs: list(evaluator.run(None, dict(zip(names, inputs, strict=True))))
+    @staticmethod
+    def run(model: onnx.ModelProto, inputs: Inputs) -> Sequence[Array]:
+        """The outputs of an evaluator."""
+        from onnx.reference import ReferenceEvaluator
+
+        return list(ReferenceEvaluator(model).run(None, inputs))
 
     @classmethod
     def describe(cls) -> dict[str, str]:

@@ -2,89 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import onnx
-import openvino as ov
-import openvino.opset8 as ops
 
-from onnx_maxpool.adapters.openvino import openvino_extensions
-from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.run.execution import UnsupportedError
+from onnx_maxpool.conformance.backends.adapter import Adapter, Inputs, Run, unsupported_where
 from onnx_maxpool.types import Array
 
-BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
-LACKING = ("No conversion rule", "operator only supports")
-"""How the ONNX frontend says that it has no such operator, or none of the type."""
+def network(core: Any, model: onnx.ModelProto, inputs: Inputs) -> Any:
+    """What the ONNX frontend reads. An operator of OpenVINO's own, AdaptiveMaxPool, is not in it: it is made here."""
+    import openvino
+
+    if model.graph.node[0].domain != "org.openvinotoolkit":
+        return core.read_model(model.SerializeToString(), b"")
+    ops = openvino.opset8
+    kinds = [openvino.Type.bf16 if x.dtype.name == "bfloat16" else openvino.Type(x.dtype) for x in inputs.values()]
+    parameters = [ops.parameter(x.shape, kind) for x, kind in zip(inputs.values(), kinds, strict=True)]
+    pooled = ops.adaptive_max_pool(*parameters, "i32")
+    outputs = [pooled.output(0), ops.convert(pooled.output(1), "i64").output(0)]
+    return openvino.Model(outputs[: len(model.graph.output)], parameters)
+
+
+def infer(compiled: Any, inputs: Sequence[Array]) -> list[Array]:
+    """The outputs of a compiled model."""
+    request = compiled.create_infer_request()
+    request.infer([to_tensor(array) for array in inputs])
+    return [to_array(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
+
+
+def to_tensor(array: Array) -> Any:
+    """OpenVINO knows no NumPy type for bfloat16: that goes as its bits."""
+    import openvino
+
+    if array.dtype.name != "bfloat16":
+        return array
+    return openvino.Tensor(np.ascontiguousarray(array).view(np.float16), array.shape, openvino.Type.bf16)
+
+
+def to_array(tensor: Any) -> Array:
+    """What OpenVINO gave, in a NumPy array."""
+    import openvino
+
+    array = np.array(tensor.data)
+    if tensor.element_type != openvino.Type.bf16:
+        return array
+    return array.view(onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16))
 
 
 @cache
-def core() -> Any:
+def core_with_extensions() -> Any:
     """The one core of this process, with the extension for AdaptiveMaxPool."""
-    made = ov.Core()
-    made.add_extension(openvino_extensions())
-    return made
+    import openvino
+
+    from onnx_maxpool.adapters.openvino import openvino_extensions
+
+    core = openvino.Core()
+    core.add_extension(openvino_extensions())
+    return core
 
 
 class OpenVino(Adapter):
     """Models through OpenVINO's ONNX frontend, which has AdaptiveMaxPool by `openvino_extensions`; in float32."""
 
-    precision = "f32"
+    settings: Mapping[str, str] = {"INFERENCE_PRECISION_HINT": "f32"}
+    lacking = ("No conversion rule", "operator only supports")
+    helpers = (network, infer, to_tensor, to_array)
+
+    @staticmethod
+    def run(model: onnx.ModelProto, inputs: Inputs) -> Sequence[Array]:
+        """The outputs at float32."""
+        import openvino
+
+        core, settings = openvino.Core(), {"INFERENCE_PRECISION_HINT": "f32"}
+        return infer(core.compile_model(network(core, model, inputs), "CPU", settings), list(inputs.values()))
 
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
-        """A compiled model."""
-        try:
-            network = core().read_model(model.SerializeToString(), b"")
-        except RuntimeError as error:
-            if any(words in str(error) for words in LACKING):
-                raise UnsupportedError(str(error)) from error
-            raise
-        compiled = core().compile_model(network, "CPU", cls.settings())
-
-        def run(inputs: Sequence[Array]) -> list[Array]:
-            request = compiled.create_infer_request()
-            request.infer(list(map(tensor, inputs)))
-            return [to_array(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
-
-        return run
-
-    @classmethod
-    def settings(cls) -> dict[str, str]:
-        """What the plugin is told."""
-        return {"INFERENCE_PRECISION_HINT": cls.precision}
+        """A compiled model, from a core that reads every operator."""
+        core = core_with_extensions()
+        with unsupported_where(cls.lacking):
+            read = core.read_model(model.SerializeToString(), b"")
+        compiled = core.compile_model(read, "CPU", cls.settings)
+        return lambda inputs: infer(compiled, inputs)
 
     @classmethod
     def describe(cls) -> dict[str, str]:
         """Version, processor and the precision that the plugin takes."""
-        parameter = ops.parameter([1], np.float32)
-        compiled = core().compile_model(ov.Model([ops.relu(parameter)], [parameter]), "CPU", cls.settings())
+        import openvino
+
+        parameter = openvino.opset8.parameter([1], np.float32)
+        network = openvino.Model([openvino.opset8.relu(parameter)], [parameter])
+        compiled = core_with_extensions().compile_model(network, "CPU", cls.settings)
         precision = compiled.get_property("INFERENCE_PRECISION_HINT")
-        return {"openvino": ov.__version__, "device": "CPU", "inference precision": precision.to_string()}
+        return {"openvino": openvino.__version__, "device": "CPU", "inference precision": precision.to_string()}
 
 
 class OpenVinoDefault(OpenVino):
     """The same at the precision that the plugin chooses for the processor."""
 
-    @classmethod
-    def settings(cls) -> dict[str, str]:
-        """Nothing."""
-        return {}
+    settings: Mapping[str, str] = {}
 
+    @staticmethod
+    def run(model: onnx.ModelProto, inputs: Inputs) -> Sequence[Array]:
+        """The outputs at the precision that the plugin chooses for the processor: bfloat16, on some."""
+        import openvino
 
-def tensor(array: Array) -> Any:
-    """An array as OpenVINO takes it. It knows no NumPy type for bfloat16: that goes as its bits."""
-    if array.dtype != BFLOAT16:
-        return array
-    return ov.Tensor(np.ascontiguousarray(array).view(np.float16), array.shape, ov.Type.bf16)
-
-
-def to_array(given: Any) -> Array:
-    """What OpenVINO gave, in a NumPy array."""
-    array = np.array(given.data)
-    return array.view(BFLOAT16) if given.element_type == ov.Type.bf16 else array
+        core = openvino.Core()
+        return infer(core.compile_model(network(core, model, inputs), "CPU"), list(inputs.values()))

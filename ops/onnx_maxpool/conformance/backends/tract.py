@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 import importlib.metadata
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import onnx
-import tract
 
-from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.run.execution import UnsupportedError
+from onnx_maxpool.conformance.backends.adapter import Adapter, Inputs
 from onnx_maxpool.types import Array
-
-LACKING = ("Unimplemented(", "Unknown DatumType")
-"""How it says that it has no such operator or element type."""
 
 
 class Tract(Adapter):
     """Models through tract's ONNX front end."""
 
-    @classmethod
-    def load(cls, model: onnx.ModelProto) -> Run:
-        """A runnable."""
-        with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:
-            path = Path(folder) / "model.onnx"
+    lacking = ("Unimplemented(", "Unknown DatumType")
+
+    @staticmethod
+    def run(model: onnx.ModelProto, inputs: Inputs) -> Sequence[Array]:
+        """The outputs of a runnable."""
+        import os
+        import tempfile
+
+        import tract
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.onnx")
             onnx.save_model(model, path)
-            try:
-                runnable = tract.onnx().load(str(path)).into_model().into_runnable()
-            except tract.TractError as error:
-                if any(words in str(error) for words in LACKING):
-                    raise UnsupportedError(str(error)) from error
-                raise
-
-        def run(arrays: Sequence[Array]) -> list[Array]:
-            return [y.to_numpy() for y in runnable.run(list(map(np.ascontiguousarray, arrays)))]
-
-        return run
+            runnable = tract.onnx().load(path).into_model().into_runnable()
+        return [y.to_numpy() for y in runnable.run([np.ascontiguousarray(array) for array in inputs.values()])]
 
     @classmethod
     def describe(cls) -> dict[str, str]:
         """Version."""
+        import tract  # noqa: F401
+
         return {"tract": importlib.metadata.version("tract"), "device": "CPU"}

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import onnx
-import tvm
-from tvm import relax
-from tvm.relax.frontend.onnx import from_onnx
 
-from onnx_maxpool.conformance.backends.adapter import Adapter, Run
-from onnx_maxpool.conformance.run.execution import UnsupportedError
-
-TARGET = "llvm"
-LACKING = "Missing outputs during conversion"
-"""How the frontend says that it has an operator without its second output."""
+from onnx_maxpool.conformance.backends.adapter import Adapter, Inputs
+from onnx_maxpool.types import Array
 
 
 class Tvm(Adapter):
-    """Models through TVM's ONNX frontend."""
+    """Models through TVM's ONNX frontend, compiled for the CPU."""
 
-    @classmethod
-    def load(cls, model: onnx.ModelProto) -> Run:
-        """A virtual machine."""
-        try:
-            module = from_onnx(model)
-        except (tvm.error.OpNotImplemented, AssertionError) as error:
-            if isinstance(error, AssertionError) and LACKING not in str(error):
-                raise
-            raise UnsupportedError(str(error)) from error
-        module = relax.transform.DecomposeOpsForInference()(module)
-        machine = relax.VirtualMachine(tvm.compile(module, target=TARGET), tvm.cpu())
-        several = len(model.graph.output) > 1
+    # Without an operator, and with one that has no second output.
+    lacking = ("OpNotImplemented", "Missing outputs during conversion")
 
-        def run(inputs: object) -> list[object]:
-            outputs = machine["main"](*(tvm.runtime.tensor(array) for array in inputs))  # type: ignore[attr-defined]
-            return [output.numpy() for output in (outputs if several else [outputs])]
+    @staticmethod
+    def run(model: onnx.ModelProto, inputs: Inputs) -> Sequence[Array]:
+        """The outputs of a virtual machine."""
+        import tvm
+        from tvm import relax
+        from tvm.relax.frontend.onnx import from_onnx
 
-        return run  # type: ignore[return-value]
+        module = relax.transform.DecomposeOpsForInference()(from_onnx(model))
+        machine = relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())
+        outputs = machine["main"](*(tvm.runtime.tensor(array) for array in inputs.values()))
+        return [output.numpy() for output in (outputs if len(model.graph.output) > 1 else [outputs])]
 
     @classmethod
     def describe(cls) -> dict[str, str]:
         """Version and target."""
-        return {"tvm": tvm.__version__, "target": TARGET}
+        import tvm
+        import tvm.relax.frontend.onnx
+
+        return {"tvm": tvm.__version__, "target": "llvm"}

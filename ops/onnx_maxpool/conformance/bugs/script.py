@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.resources
+import ast
+import importlib
+import inspect
+import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper
 
+from onnx_maxpool.conformance.backends import BACKENDS, locate
+from onnx_maxpool.conformance.backends.adapter import Adapter
 from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.run.judge import Outcome, Result
 from onnx_maxpool.types import Array, element_type, tensor_type
 
-RUNNERS = importlib.resources.files(__package__) / "runners"
-
 TEMPLATE = '''"""{title}
 
-It needs NumPy, onnx{packages}. Exit code: 1 where the difference shows, 0 where it does not.
+It needs {packages}. Exit code: 1 where the difference shows, 0 where it does not.
 """
 
 import importlib.metadata
@@ -117,11 +121,12 @@ def script(title: str, backend: str, result: Result) -> str:
     shows = ANSWERS if case.refuses and result.outcome is not Outcome.CRASH else SHOWS.get(result.outcome, COMPARES)
     runner, packages = runner_of(backend)
     imports = "import subprocess\nimport sys\n" if shows is CRASHES else ""
+    needed = ["NumPy", "onnx", *packages]
     return TEMPLATE.format(
         title=title,
-        packages=f" and {packages}" if packages else "",
+        packages=f"{', '.join(needed[:-1])} and {needed[-1]}",
         imports=imports,
-        runner=without(runner, "import numpy as np\n", "import onnx\n").strip() + "\n",
+        runner=runner,
         model=indented(model_text(case.model())),
         inputs=indented(arrays_text(case.inputs)),
         expected=expected_text(case) if shows is COMPARES else "",
@@ -129,28 +134,32 @@ def script(title: str, backend: str, result: Result) -> str:
     ).replace("\n\n\n\n", "\n\n\n")
 
 
-def runner_of(backend: str) -> tuple[str, str]:
-    """How a backend runs a model, as a program's text, and what pip gets it from."""
-    file = RUNNERS / f"{backend.replace('-', '_')}.txt"
-    if file.is_file():
-        text = file.read_text(encoding="utf-8")
-        names = next(line for line in text.splitlines() if line.startswith("PACKAGES"))
-        return text, " and ".join(part for part in names.split('"')[1::2])
-    from onnx_maxpool.conformance.backends import locate
+def runner_of(backend: str) -> tuple[str, list[str]]:
+    """How a program runs a model on a backend, and what pip gets the backend from.
 
-    module, attribute, _ = locate(backend)
+    It is what the backend itself runs, where that needs nothing of this package. Else the program imports the backend.
+    """
+    module, attribute, package = locate(backend)
+    adapter = getattr(importlib.import_module(module), attribute) if backend in BACKENDS else Adapter
+    if adapter.run is not Adapter.run:
+        packages = [name for name in package.split() if name != "onnx"]
+        named = str(tuple(packages)).replace("'", '"')
+        return "\n\n".join([f"PACKAGES = {named}\n", *map(text_of, (*adapter.helpers, adapter.run))]), packages
     text = (
         f"from {module} import {attribute}\n\nPACKAGES = ()\n\n\ndef run(model, inputs):\n"
         f"    return {attribute}.prepare(model).run(list(inputs.values()))\n"
     )
-    return text, module
+    return text, [module]
 
 
-def without(text: str, *lines: str) -> str:
-    """A text without some lines, which the template has."""
-    for line in lines:
-        text = text.replace(line, "", 1) if text.startswith(line) or f"\n{line}" in text else text
-    return text
+def text_of(function: Callable[..., Any]) -> str:
+    """A function's text, without types."""
+    text = textwrap.dedent(inspect.getsource(function))
+    (found,) = ast.parse(text).body
+    assert isinstance(found, ast.FunctionDef)
+    names = ", ".join(argument.arg for argument in found.args.args)
+    body = text.splitlines()[found.body[0].lineno - 1 :]
+    return "\n".join([f"def {found.name}({names}):", *body]) + "\n"
 
 
 def indented(lines: list[str]) -> str:

@@ -84,16 +84,21 @@ def find(start: Start) -> Any:
     try:
         backend = getattr(importlib.import_module(start.module), start.attribute)
     except ModuleNotFoundError as error:
-        if not start.package or error.name == start.module:
-            raise NoBackendError(f"{start.name}: {type(error).__name__}: {error}") from error
-        packages = [OLDEST_ONNX] * bool(start.bare) + start.package.split()
-        needed = " ".join(f'"{package}"' for package in packages)
-        raise NoBackendError(f"{start.name}: {error.name} is missing: pip install {needed}") from None
+        raise NoBackendError(missing(start, error)) from error
     except Exception as error:
         raise NoBackendError(f"{start.name}: {type(error).__name__}: {error}") from error
     if not all(callable(getattr(backend, method, None)) for method in METHODS):
         raise NoBackendError(f"{start.name}: expected a class of onnx.backend.base.Backend")
     return backend
+
+
+def missing(start: Start, error: ModuleNotFoundError) -> str:
+    """Which module a backend lacks, and what to install where that is known."""
+    if not start.package or error.name == start.module:
+        return f"{start.name}: {type(error).__name__}: {error}"
+    packages = [OLDEST_ONNX] * bool(start.bare) + start.package.split()
+    needed = " ".join(f'"{package}"' for package in packages)
+    return f"{start.name}: {error.name} is missing: pip install {needed}"
 
 
 def describe(backend: Any) -> dict[str, str]:
@@ -185,6 +190,9 @@ def main(socket: str) -> None:
         try:
             backend = find(start)
             connection.send((describe(backend), environment()))
+        except ModuleNotFoundError as error:
+            connection.send(missing(start, error))
+            return
         except Exception as error:
             connection.send(str(error) if isinstance(error, NoBackendError) else f"{start.name}: {error!r}")
             return
