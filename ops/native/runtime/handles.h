@@ -6,16 +6,9 @@
 
 #include "base/error.h"
 #include "base/ort_abi.h"
+#include "base/shape.h"
 
 namespace onnx_maxpool {
-
-// Throws the status as an Error, and releases it.
-[[noreturn]] void fail(const OrtApi* api, OrtStatus* status);
-
-// Throws Error where the runtime answered with a status.
-inline void check(const OrtApi* api, OrtStatus* status) {
-  if (status) fail(api, status);
-}
 
 // Runs `body` and turns whatever it throws into a status: no C++ exception crosses the ABI.
 template <class Body>
@@ -56,7 +49,25 @@ using OwnedShape = Owned<OrtTensorTypeAndShapeInfo, ort::ReleaseTensorTypeAndSha
 using OwnedMemoryInfo = Owned<OrtMemoryInfo, ort::ReleaseMemoryInfo>;
 using OwnedAllocator = Owned<OrtAllocator, ort::ReleaseAllocator>;
 
+// Throws the status as an Error, and releases it.
+[[noreturn]] inline void fail(const OrtApi* api, OrtStatus* status) {
+  Owned<OrtStatus, ort::ReleaseStatus> owned(api);
+  *owned.out() = status;
+  throw Error(ort::GetErrorMessage::of(api)(status), ort::kFail);
+}
+
+// Throws Error where the runtime answered with a status.
+inline void check(const OrtApi* api, OrtStatus* status) {
+  if (status) fail(api, status);
+}
+
 // The dimensions of a tensor; -1 for one that is not known.
-Dims dimensions(const OrtApi* api, const OrtTensorTypeAndShapeInfo* info);
+inline Dims dimensions(const OrtApi* api, const OrtTensorTypeAndShapeInfo* info) {
+  size_t rank = 0;
+  check(api, ort::GetDimensionsCount::of(api)(info, &rank));
+  Dims dims(rank);
+  if (rank) check(api, ort::GetDimensions::of(api)(info, dims.begin(), rank));
+  return dims;
+}
 
 }  // namespace onnx_maxpool
