@@ -88,8 +88,7 @@ def load(
         given = _for_runtime(model, options, check)
         return with_threads(options, lambda: _session(given, options, chosen), are_own)
     # Not before it is needed: everybody else would wait for it when they import the package.
-    from onnx_maxpool.adapters.python.calls import forget, keep
-    from onnx_maxpool.adapters.python.interrupts import PythonSession
+    from onnx_maxpool.adapters.python.calls import PythonSession, forget, keep
     from onnx_maxpool.adapters.python.rewriting import register_python_ops, with_python_ops
 
     register_python_ops(options, bin_edges=bin_edges)

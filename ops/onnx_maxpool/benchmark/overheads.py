@@ -152,7 +152,7 @@ def print_small_runs(samples: int) -> None:
     from onnxruntime import InferenceSession
 
     from onnx_maxpool.adapters.onnxruntime import load
-    from onnx_maxpool.benchmark.peers._session import bound_call, session_options
+    from onnx_maxpool.benchmark.peers.onnxruntime import bound_call, session_options
 
     calls: dict[str, Callable[[], object]] = {}
     for name, run in small_runs().items():

@@ -1,4 +1,7 @@
-"""The Python side of the operators: what onnxruntime-extensions calls when a node of `python_ops.DOMAIN` runs."""
+"""The Python side of the operators: what onnxruntime-extensions calls when a node of `DOMAIN` runs.
+
+A KeyboardInterrupt in it passes ONNX Runtime: whoever runs a `PythonSession` gets it.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,17 @@ import functools
 import itertools
 import json
 import sys
+import threading
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import onnxruntime as ort
 
 from onnx_maxpool.adapters.python.declaring import Declaration, Signature, declare
-from onnx_maxpool.adapters.python.interrupts import note
 from onnx_maxpool.errors import OperatorError, shape
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import Operator
@@ -189,3 +194,50 @@ class _Exact:
 
     def tolist(self) -> Array:
         return self._flat
+
+
+_thread = threading.local()
+
+
+def note(error: BaseException) -> None:
+    """An operator failed on this thread by something that is no Exception; a `PythonSession` raises it."""
+    _thread.error = error
+
+
+@contextmanager
+def _raising_what_is_noted() -> Iterator[None]:
+    """ONNX Runtime runs Python operators on the thread that runs the session, where Ctrl-C is raised too."""
+    _thread.error = None
+    try:
+        yield
+    finally:
+        error, _thread.error = _thread.error, None
+        if error is not None:
+            raise error
+
+
+class PythonSession(ort.InferenceSession):  # type: ignore[misc]
+    """A session whose runs raise the KeyboardInterrupt, or SystemExit, that one of its Python operators raised.
+
+    ONNX Runtime makes an InvalidArgument of it.
+    """
+
+    def run(self, *arguments: Any, **options: Any) -> Any:
+        """As ONNX Runtime's."""
+        with _raising_what_is_noted():
+            return super().run(*arguments, **options)
+
+    def run_with_ort_values(self, *arguments: Any, **options: Any) -> Any:
+        """As ONNX Runtime's."""
+        with _raising_what_is_noted():
+            return super().run_with_ort_values(*arguments, **options)
+
+    def run_with_iobinding(self, *arguments: Any, **options: Any) -> Any:
+        """As ONNX Runtime's."""
+        with _raising_what_is_noted():
+            return super().run_with_iobinding(*arguments, **options)
+
+    def run_with_ortvaluevector(self, *arguments: Any, **options: Any) -> Any:
+        """As ONNX Runtime's."""
+        with _raising_what_is_noted():
+            return super().run_with_ortvaluevector(*arguments, **options)

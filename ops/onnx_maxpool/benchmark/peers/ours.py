@@ -8,7 +8,7 @@ from importlib.metadata import version
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.benchmark.models import our_model
 from onnx_maxpool.benchmark.peers import Call
-from onnx_maxpool.benchmark.peers._session import bound_call, session_options
+from onnx_maxpool.benchmark.peers.onnxruntime import bound_call, session_options
 from onnx_maxpool.benchmark.rows import Row
 from onnx_maxpool.types import Array
 

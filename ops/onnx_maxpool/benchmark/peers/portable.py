@@ -13,7 +13,7 @@ from onnx import numpy_helper
 from onnx_maxpool.adapters.portable import to_portable
 from onnx_maxpool.benchmark.models import model_for_forms
 from onnx_maxpool.benchmark.peers import Call
-from onnx_maxpool.benchmark.peers._session import bound_call, session_options
+from onnx_maxpool.benchmark.peers.onnxruntime import bound_call, session_options
 from onnx_maxpool.benchmark.rows import Row
 from onnx_maxpool.types import Array
 
