@@ -1,10 +1,12 @@
-// Reads choices from a fuzzer's bytes. When they run out, every choice is the first one.
+// Reads choices from a fuzzer's bytes, and fills tensors by them. When they run out, every choice is the first one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+
+#include "stand_in_runtime.h"
 
 class ByteSource {
  public:
@@ -41,3 +43,9 @@ class ByteSource {
   const uint8_t* data_;
   size_t size_;
 };
+
+// Fills a tensor by a short description from the source: few values, special ones, any bits, or the source's own bytes.
+void fill_cells(ByteSource& source, const OrtValue& tensor);
+
+// A dimension; around the sizes of vectors more often than not.
+int64_t some_size(ByteSource& source);

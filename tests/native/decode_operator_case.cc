@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "cells.h"
 #include "operator_case.h"
 
 namespace {

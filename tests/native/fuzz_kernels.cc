@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "cells.h"
+#include "byte_source.h"
 #include "kernels/targets.h"
 #include "oracle.h"
 

@@ -1,6 +1,6 @@
 // The library against the stand-in runtime: what fuzzing does not reach by chance. Registration, each operator's
-// signature, extremes, the words about attributes, failures of every call and of every allocation, large outputs, and
-// threads.
+// signature, extremes, the messages about attributes, failures of every call and of every allocation, large outputs,
+// and threads.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,14 +10,16 @@
 #include <thread>
 #include <vector>
 
-#include "library_cases.h"
+#include "operator_case.h"
 #include "require.h"
+#include "runtime/threads.h"
 
 namespace {
 
 using naive::BinEdges;
 using onnx_maxpool::ElementType;
 using onnx_maxpool::Shape;
+using onnx_maxpool::Threads;
 using stand_in::Version;
 
 constexpr BinEdges kEverySetting[] = {BinEdges::unset, BinEdges::onnx_, BinEdges::exact_, BinEdges::double_};
@@ -299,10 +301,31 @@ void runs_on_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
+// How many threads a node takes a session to have (runtime/threads.h), of a machine with 64 processors.
+void learns_how_many_threads_there_are() {
+  constexpr double kWorth = 1000, kLong = 1e9;
+  Threads threads(64, kWorth);
+  require(threads.count() == 64 && threads.workers(kLong) == 64, "threads that have yet to be seen");
+  require(threads.workers(0) == 1 && threads.workers(2.5 * kWorth) == 3, "workers are worth their waking");
+  threads.saw(8, 8, kLong);
+  require(threads.count() == 64, "as many threads as workers may be fewer than there are");
+  threads.saw(64, 2, 20 * kWorth - 1);
+  require(threads.count() == 64, "in a short run not all threads take part");
+  threads.saw(64, 3, kLong);
+  require(threads.count() == 3 && threads.workers(kLong) == 6, "threads are as many as have worked");
+  threads.saw(6, 1, kLong);
+  require(threads.count() == 3, "threads may be busy elsewhere");
+  threads.saw(6, 6, kWorth);
+  require(threads.count() == 6 && threads.workers(kLong) == 12, "more threads have been seen");
+  threads.saw(12, 64, kLong);
+  require(threads.workers(kLong) == 64, "no more workers than processors");
+}
+
 }  // namespace
 
 int main() {
   require_target();
+  learns_how_many_threads_there_are();
   runs_on_threads();
   registration_survives_failures(stand_in::failing_call, "exact");
   registration_survives_failures(stand_in::failing_allocation, "onnx");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "library_cases.h"
+#include "operator_case.h"
 #include "require.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "cells.h"
+#include "byte_source.h"
 
 #include <limits>
 
