@@ -337,9 +337,10 @@ void divides_sweeps_alike() {
 
 // The one that takes the least time is among all.
 void chooses_from_possible_plans() {
-  for (int64_t rois : {1, 30, 1000}) {
-    for (int64_t side : {14, 50, 400}) {
-      const RoiShape shape = {1, 100, side, side, rois, 7, 7, 7, 64, 16, 2, 100 * side * side * 4};
+  for (int64_t rois : {1, 30, 400, 1000}) {
+    for (int64_t side : {14, 50, 115, 400}) {  // of 115, tables are swept but for one without levels
+      const int64_t bins = rois == 400 ? 13 : 7;
+      const RoiShape shape = {1, 100, side, side, rois, bins, bins, 7, 64, 16, 2, 100 * side * side * 4};
       const RoiWindows windows = rois_of(shape, 10, 10);
       const RoiPlan chosen = plan_rois(shape, windows);
       bool is_there = false;

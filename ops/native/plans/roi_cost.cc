@@ -91,8 +91,9 @@ double RoiCost::separate() const {
       groups_ * static_cast<double>(bottom_ - top_) * static_cast<double>(shape_.width) * element_bytes_ / 64, 1.0);
   const double first = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
   const double again = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB) + kLine * beyond(block, kMiB, 2 * kMiB);
-  return lanes_ * (kTranspose * part_ * squares_ + (part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ +
-                   first * line() + touched_ * again) +
+  const double channels = std::min(lanes_, static_cast<double>(shape_.channels) / static_cast<double>(shape_.blocks));
+  return lanes_ * kTranspose * part_ * squares_ +
+         channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ + first * line() + touched_ * again) +
          columns_ + rows * (kBinsRow + kSquaresRow) +
          rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
 }
@@ -104,8 +105,9 @@ double RoiCost::fill(int levels) const {
 
 double RoiCost::shared(int levels) const {
   const auto rows = static_cast<double>(shape_.bins_y);
-  return shared_[static_cast<size_t>(levels)] +
-         static_cast<double>(shape_.rois) * (kRoi + rows * (kBinsRow + kBin * static_cast<double>(shape_.bins_x)));
+  const bool single = shape_.bins_y * shape_.bins_x == 1;
+  const double roi = single ? kSingleBin : kRoi + rows * (kBinsRow + kBin * static_cast<double>(shape_.bins_x));
+  return shared_[static_cast<size_t>(levels)] + static_cast<double>(shape_.rois) * roi;
 }
 
 double RoiCost::fill_narrow_map(double channels) const {
@@ -114,7 +116,8 @@ double RoiCost::fill_narrow_map(double channels) const {
 }
 
 double RoiCost::narrow_map(double channels) const {
-  return channels * narrow_map_ + kPermutation * static_cast<double>(shape_.rois * shape_.bins_x);
+  const double columns = kPermutation * static_cast<double>(shape_.bins_x);
+  return channels * narrow_map_ + static_cast<double>(shape_.rois) * (kNarrowMapRoi + columns);
 }
 
 }  // namespace onnx_maxpool

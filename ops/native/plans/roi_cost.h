@@ -23,6 +23,7 @@ constexpr double kColumn = 2;    // a cell of a line, in a bin
 constexpr double kBin = 8;       // a bin: transposed and stored
 constexpr double kBinsRow = 30;  // a row of bins: its lines are found
 constexpr double kRoi = 15;
+constexpr double kSingleBin = 20;  // an ROI of one bin, with all of these
 constexpr double kFarBin = 12;  // a bin that a sweep keeps beyond the second-level cache
 constexpr double kUnit = 250;
 
@@ -41,7 +42,8 @@ constexpr double kNarrowRow = 3;    // a row of the map
 constexpr double kBinRow = 5;       // a row of bins
 constexpr double kBinColumn = 1;    // each column of its widest bin
 constexpr double kBinLine = 1;      // each row of its bins
-constexpr double kPermutation = 4;  // for each unit: a row of bins' columns
+// For each unit: an ROI, and a column of its bins.
+constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 
 // To find a window, before there is a plan.
 constexpr double kWindow = 15;

@@ -93,14 +93,16 @@ class Planner {
     const Way few = of(kBinsInCache), many = of(kLargestBins);
     return few.division.time <= many.division.time ? few : many;
   }
-  // The levels that cost the least, of those that fit; -1 where none does.
-  int best_levels() const {
+  // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
+  // costs more than its cells, which only a division knows, so that the two are not compared here.
+  int best_levels(bool sweep) const {
     const auto cycles = [&](int levels) {
       return cost_.fill(levels) * static_cast<double>(groups_.size()) + cost_.shared(levels);
     };
     int best = -1;
     for (int levels = 0; levels <= kMostLevels; ++levels) {
-      if (may_share(levels) && (best < 0 || cycles(levels) < cycles(best))) best = levels;
+      if (may_share(levels) && sweeps(shape_, levels) == sweep && (best < 0 || cycles(levels) < cycles(best)))
+        best = levels;
     }
     return best;
   }
@@ -150,7 +152,9 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
   const auto consider = [&](const Way& way) {
     if (way.division.time < chosen.division.time) chosen = way;
   };
-  if (const int levels = planner.best_levels(); levels >= 0) consider(planner.shared(levels));
+  for (const bool sweep : {false, true}) {
+    if (const int levels = planner.best_levels(sweep); levels >= 0) consider(planner.shared(levels));
+  }
   if (planner.may_permute()) consider(planner.narrow_map());
   return planner.plan(chosen);
 }
