@@ -24,7 +24,7 @@ constexpr double kBin = 8;       // a bin: transposed and stored
 constexpr double kBinsRow = 30;  // a row of bins: its lines are found
 constexpr double kRoi = 15;
 constexpr double kSingleBin = 20;  // an ROI of one bin, with all of these
-constexpr double kFarBin = 12;  // a bin that a sweep keeps beyond the second-level cache
+constexpr double kFarBin = 12;     // a bin that a sweep keeps beyond the second-level cache
 constexpr double kUnit = 250;
 
 // The separate mode, for each vector of a block of channels. Narrower ones have kNarrowerMapRow.
@@ -38,10 +38,10 @@ constexpr double kSquaresRow = 20;  // a row of bins
 constexpr double kLine = 3, kFarLine = 8, kNearLine = 1.5;
 
 // For each channel of a narrow map.
-constexpr double kNarrowRow = 3;    // a row of the map
-constexpr double kBinRow = 5;       // a row of bins
-constexpr double kBinColumn = 1;    // each column of its widest bin
-constexpr double kBinLine = 1;      // each row of its bins
+constexpr double kNarrowRow = 3;  // a row of the map
+constexpr double kBinRow = 5;     // a row of bins
+constexpr double kBinColumn = 1;  // each column of its widest bin
+constexpr double kBinLine = 1;    // each row of its bins
 // For each unit: an ROI, and a column of its bins.
 constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 
