@@ -147,5 +147,5 @@ def test_the_command_begins_and_ends_a_cluster_of_its_own(tmp_path: Path) -> Non
 def test_no_cluster_at_an_address(tmp_path: Path) -> None:
     write_input(tmp_path)
     code, _, err = batch_command(tmp_path, "--engine", "ray", "--address", "127.0.0.1:1")
-    assert code == 1
+    assert code == 2
     assert err.startswith("--address 127.0.0.1:1: ")
