@@ -1,11 +1,11 @@
-// Runs random jobs of windows by rows and by planes, and tells how often the plan that the model of cost chooses
-// (kernels/window_cost.h) is the faster one, and how far off it is otherwise:
+// Runs random jobs of windows by every plan, and tells how often the one that the model of cost chooses
+// (kernels/window_cost.h) is the fastest, and how far off it is otherwise:
 //
 //   cmake -S . -B build/costs -G Ninja -DONNX_MAXPOOL_TESTS=ON
 //   cmake --build build/costs --target compare_window_plans && build/costs/tests/native/compare_window_plans SEED ROWS
 //
-// For each target that this processor runs, or for the one that ONNX_MAXPOOL_TARGET names, on one thread. With a third
-// argument it prints each job and both times. Jobs that only one plan can do are left out.
+// For each target that this processor runs, or for the one that ONNX_MAXPOOL_TARGET names, on one thread, with indices
+// and without. With a third argument it prints each job and all times.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -82,8 +82,8 @@ struct Shape3 {
 
 // As rows of the benchmark's grid are drawn.
 Shape3 some_shape(Random& random) {
-  constexpr ElementType kTypes[] = {ElementType::float_,   ElementType::float_,  ElementType::float_,
-                                    ElementType::float16_, ElementType::double_, ElementType::int8_,
+  constexpr ElementType kTypes[] = {ElementType::float_,   ElementType::float_, ElementType::float_,
+                                    ElementType::float16_, ElementType::int64_, ElementType::uint8_,
                                     ElementType::int32_};
   for (;;) {
     Shape3 shape;
@@ -131,35 +131,45 @@ double seconds(const PoolJob& job, const PoolKernel& kernel, Line* scratch, int6
   return taken.count() / static_cast<double>(runs);
 }
 
-// The least of several samples of each plan, in turns.
-void time_plans(const PoolJob& job, const PoolKernel* const plans[2], double best[2]) {
-  std::vector<Line> scratch[2];
-  int64_t runs[2];
-  for (int i = 0; i < 2; ++i) {
+constexpr int kPlans = 3;
+constexpr PoolPlan kEachPlan[kPlans] = {PoolPlan::rows, PoolPlan::maps, PoolPlan::planes};
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// The least of several samples of each plan, in turns; `kNever` of those that are null.
+void time_plans(const PoolJob& job, const PoolKernel* const plans[kPlans], double best[kPlans]) {
+  std::vector<Line> scratch[kPlans];
+  int64_t runs[kPlans];
+  for (int i = 0; i < kPlans; ++i) {
+    best[i] = kNever;
+    if (!plans[i]) continue;
     scratch[i].resize(plans[i]->scratch_bytes(job) / sizeof(Line) + 1);
     best[i] = seconds(job, *plans[i], scratch[i].data(), 1);
     best[i] = std::min(best[i], seconds(job, *plans[i], scratch[i].data(), 1));
     runs[i] = static_cast<int64_t>(kShortest / best[i]) + 1;
   }
   for (int sample = 0; sample < kSamples; ++sample) {
-    for (int i = 0; i < 2; ++i) best[i] = std::min(best[i], seconds(job, *plans[i], scratch[i].data(), runs[i]));
+    for (int i = 0; i < kPlans; ++i) {
+      if (plans[i]) best[i] = std::min(best[i], seconds(job, *plans[i], scratch[i].data(), runs[i]));
+    }
   }
 }
 
-void compare(const Kernels& kernels, unsigned seed, int64_t count, bool print) {
+// Jobs with indices, or jobs without.
+void compare(const Kernels& kernels, unsigned seed, int64_t count, bool indexed, bool print) {
   Random random(seed);
-  int64_t compared = 0, close = 0, fastest = 0, by_planes = 0;
+  int64_t compared = 0, close = 0, fastest = 0, chosen_plans[kPlans] = {};
   double worst = 1, sum = 0;
   std::string worst_job;
   std::vector<char> x(static_cast<size_t>(kMostCells) * 8), y(x.size()), indices(x.size());
   for (char& byte : x) byte = static_cast<char>(random.integer(-128, 127));
   while (compared < count) {
     Shape3 shape = some_shape(random);
+    if (shape.indexed != indexed) continue;
     for (Axis* axis : {&shape.depth, &shape.rows, &shape.columns}) axis->axis.windows = axis->windows.data();
     const int64_t cells = shape.depth.axis.size * shape.rows.axis.size * shape.columns.axis.size;
     PoolJob job = {x.data(),
                    y.data(),
-                   shape.indexed ? indices.data() : nullptr,
+                   indexed ? indices.data() : nullptr,
                    false,
                    cells,
                    shape.planes,
@@ -168,15 +178,17 @@ void compare(const Kernels& kernels, unsigned seed, int64_t count, bool print) {
                    shape.columns.axis,
                    order_of(shape.type)};
     const size_t size = element_size(shape.type);
-    const PoolKernel* const plans[2] = {kernels.pool(job, size, PoolPlan::rows),
-                                        kernels.pool(job, size, PoolPlan::planes)};
-    if (!plans[1]) continue;
-    const int chosen = kernels.pool(job, size, PoolPlan::cheapest) == plans[1];
-    double best[2];
+    const PoolKernel* plans[kPlans];
+    int chosen = 0;
+    for (int i = 0; i < kPlans; ++i) {
+      plans[i] = kernels.pool(job, size, kEachPlan[i]);
+      if (plans[i] == kernels.pool(job, size, PoolPlan::cheapest)) chosen = i;
+    }
+    double best[kPlans];
     time_plans(job, plans, best);
-    const double off = best[chosen] / std::min(best[0], best[1]);
+    const double off = best[chosen] / *std::min_element(best, best + kPlans);
     ++compared;
-    by_planes += chosen;
+    ++chosen_plans[chosen];
     close += off <= 1.1;
     fastest += off <= 1;
     sum += off;
@@ -185,16 +197,18 @@ void compare(const Kernels& kernels, unsigned seed, int64_t count, bool print) {
       worst_job = shape.text;
     }
     if (print) {
-      std::printf("%s off %.2f rows %.2f planes %.2f us: %s\n", kernels.target, off, 1e6 * best[0], 1e6 * best[1],
-                  shape.text.c_str());
+      std::printf("%s off %.2f rows %.2f maps %.2f planes %.2f us: %s\n", kernels.target, off, 1e6 * best[0],
+                  1e6 * best[1], 1e6 * best[2], shape.text.c_str());
     }
   }
   const double all = static_cast<double>(count) / 100;
   std::printf(
-      "%-9s %d jobs, %.0f %% by planes: the plan is the faster one in %.1f %%, within 10 %% in %.1f %%, %.1f %% off "
-      "on average, at worst %.2f times (%s)\n",
-      kernels.target, static_cast<int>(count), static_cast<double>(by_planes) / all, static_cast<double>(fastest) / all,
-      static_cast<double>(close) / all, 100 * (sum / (100 * all) - 1), worst, worst_job.c_str());
+      "%-9s %d jobs %s indices, %.0f %% by rows, %.0f %% by maps, %.0f %% by planes: the plan is the fastest in "
+      "%.1f %%, within 10 %% in %.1f %%, %.1f %% off on average, at worst %.2f times (%s)\n",
+      kernels.target, static_cast<int>(count), indexed ? "with" : "without", static_cast<double>(chosen_plans[0]) / all,
+      static_cast<double>(chosen_plans[1]) / all, static_cast<double>(chosen_plans[2]) / all,
+      static_cast<double>(fastest) / all, static_cast<double>(close) / all, 100 * (sum / (100 * all) - 1), worst,
+      worst_job.c_str());
 }
 
 }  // namespace
@@ -205,6 +219,6 @@ int main(int argc, char** argv) {
   const char* wanted = std::getenv("ONNX_MAXPOOL_TARGET");
   for (const Target& target : targets()) {
     if (!target.runs_here || (wanted && std::strcmp(wanted, target.kernels.target) != 0)) continue;
-    compare(target.kernels, seed, count, argc > 3);
+    for (const bool indexed : {false, true}) compare(target.kernels, seed, count, indexed, argc > 3);
   }
 }

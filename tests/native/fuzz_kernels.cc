@@ -317,12 +317,14 @@ void fuzz_window_kernels(ByteSource& source) {
         stand_in::tensor(job.indices_are_64_bits ? ElementType::uint64_ : ElementType::uint32_, y_shape, offset);
     job.y = y->block.data();
     job.indices = indexed ? found->block.data() : nullptr;
-    for (const PoolPlan plan : {PoolPlan::rows, PoolPlan::planes}) {
+    for (const PoolPlan plan : {PoolPlan::rows, PoolPlan::planes, PoolPlan::maps}) {
       const PoolKernel* const kernel = kernels.pool(job, element_size(type), plan);
       if (!kernel) continue;
       std::fill_n(static_cast<char*>(job.y), values.size() * element_size(type), '\x55');
       run_units(job, *kernel, kernel->units(job), threads);
-      const std::string name = plan == PoolPlan::rows ? "by rows, " : "by planes, ";
+      const std::string name = plan == PoolPlan::rows     ? "by rows, "
+                               : plan == PoolPlan::planes ? "by planes, "
+                                                          : "by maps, ";
       compare(kernels.target, *y, values, name + words);
       if (indexed) compare(kernels.target, *found, indices, name + words);
     }

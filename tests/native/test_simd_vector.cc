@@ -15,6 +15,7 @@ struct LoadAndStore {
     for (int offset = 0; offset <= 3 * kLanes; ++offset) {
       const V v = load<V>(from.at + offset);
       expect_lanes<Key>("load", v, [&](int i) { return from.at[offset + i]; });
+      expect_lanes<Key>("load_once", load_once<V>(from.at + offset), [&](int i) { return from.at[offset + i]; });
       Keys<Key, 4 * kLanes> to = before;
       store(to.at + offset, v);
       for (int i = 0; i < 4 * kLanes; ++i) {

@@ -1,8 +1,9 @@
 // The maximum over windows that all planes share, and the index of its first cell. Compiled once per target.
 //
-// Where maps are small, planes lie side by side in the lanes (window_planes.h); window_cost.h decides. Elsewhere lanes
-// are neighbouring cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h),
-// from which windows are taken in one of two ways:
+// Where maps are small, planes lie side by side in the lanes (window_planes.h), and where windows overlap much or maps
+// are narrow, a map's lines are taken together (window_maps.h); window_cost.h decides. Else lanes are neighbouring
+// cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h), from which
+// windows are taken in one of two ways:
 //   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_slide.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
 // Where windows are of one row, gathering folds the map itself and there is no line. Large windows of narrow
@@ -17,6 +18,7 @@
 #include "kernels/window_large.h"
 #include "kernels/window_line.h"
 #include "kernels/window_list.h"
+#include "kernels/window_maps.h"
 #include "kernels/window_planes.h"
 #include "kernels/window_slide.h"
 #include "kernels/window_writer.h"
@@ -217,10 +219,16 @@ const PoolKernel* of() {
 template <class Element, class Lane, bool indexed>
 const PoolKernel* of_windows(const PoolJob& job, PoolPlan plan) {
   using Planes = PlanesPool<Element, Lane, indexed>;
+  using Maps = MapPool<Element, Lane, indexed>;
   static constexpr PoolKernel planes = {Planes::units, Planes::scratch_bytes, Planes::run};
-  const bool can = plan != PoolPlan::rows && Planes::takes(job);
-  if (plan == PoolPlan::planes) return can ? &planes : nullptr;
-  if (can && planes_are_cheaper<Lane, indexed>(job)) return &planes;
+  static constexpr PoolKernel maps = {Maps::units, Maps::scratch_bytes, Maps::run};
+  if (plan == PoolPlan::planes) return Planes::takes(job) ? &planes : nullptr;
+  if (plan == PoolPlan::maps) return Maps::takes(job) ? &maps : nullptr;
+  if (plan == PoolPlan::cheapest) {
+    plan = cheapest_plan<Element, Lane, indexed>(job, Maps::takes(job), Planes::takes(job));
+    if (plan == PoolPlan::planes) return &planes;
+    if (plan == PoolPlan::maps) return &maps;
+  }
   return is_sliding(job.columns) ? of<Element, Lane, indexed, true>() : of<Element, Lane, indexed, false>();
 }
 
@@ -232,7 +240,7 @@ const PoolKernel* of_element(const PoolJob& job, PoolPlan plan) {
     if (cells < int64_t{1} << 15) return of_windows<Element, int16_t, true>(job, plan);
     using Large = LargeWindowPool<Element>;
     static constexpr PoolKernel large = {Large::units, Large::scratch_bytes, Large::run};
-    if (plan != PoolPlan::planes && Large::takes(job)) return &large;
+    if ((plan == PoolPlan::cheapest || plan == PoolPlan::rows) && Large::takes(job)) return &large;
   }
   if constexpr (sizeof(Element) <= 4) {
     if (cells < int64_t{1} << 31) return of_windows<Element, int32_t, true>(job, plan);

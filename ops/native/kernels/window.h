@@ -43,9 +43,9 @@ struct PoolKernel {
   void (*run)(const PoolJob&, int64_t unit, void* scratch);
 };
 
-// How a job is computed: by the rows of its maps, or with planes side by side (kernels/window_planes.h). The cheapest
-// is by a model of cost.
-enum class PoolPlan { cheapest, rows, planes };
+// How a job is computed: by the rows of its maps, by whole maps (kernels/window_maps.h), or with planes side by side
+// (kernels/window_planes.h). The cheapest is by a model of cost.
+enum class PoolPlan { cheapest, rows, planes, maps };
 
 // As many pieces of work, each of so many cells, as read a part of a cache. Internal to each file, as kernels are
 // compiled for processors of their own.

@@ -55,7 +55,7 @@ class CellReader {
 
   // The cells of a row from `from` on.
   ONNX_MAXPOOL_INLINE V keys_at(const Element* from) const {
-    return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(from)));
+    return promote_to<Lane, Element, kLanes>(order.to_key(load_once<Bits>(from)));
   }
   // Lanes beyond the tensor may hold anything, but nothing beyond it is read.
   ONNX_MAXPOOL_INLINE V keys_at_end(const Element* from) const {

@@ -13,7 +13,7 @@
 // these (van Herk and Gil-Werman need fewer for long windows, but two passes).
 #pragma once
 
-#include "kernels/window_list.h"
+#include "kernels/window_bands.h"
 #include "kernels/window_planes_layout.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -102,22 +102,9 @@ class PlanesPool {
     return {bands.outputs, bands.count, vectors, bands.vectors * outputs};
   }
 
-  // Bands of an axis with at most so many cells and windows; as `vectors`, how
-  // many there are at most.
   static Bands banded(const PoolAxis& axis, int64_t most) {
-    int64_t longest = 0;
-    for (int64_t i = 0; i < axis.count; ++i) longest = greater(longest, axis.windows[i].end - axis.windows[i].start);
-    // A band has cells beyond those that it shares out with its neighbours: of
-    // its last window.
-    int64_t outputs = (most - longest) * axis.count / axis.size;
-    if (outputs > most) outputs = most;
-    if (2 * longest > most || outputs < 1) return {0, 0, 0, 0};
-    int64_t widest = outputs;
-    for (int64_t i = 0; i < axis.count; i += outputs) {
-      const int64_t last = (i + outputs < axis.count ? i + outputs : axis.count) - 1;
-      widest = greater(widest, axis.windows[last].end - axis.windows[i].start);
-    }
-    return {outputs, (axis.count + outputs - 1) / outputs, widest, 0};
+    const AxisBands bands = bands_of_axis(axis, most);
+    return {bands.outputs, bands.count, bands.cells, 0};
   }
 
   PlanesPool(const PoolJob& job, const Bands& bands, int64_t band, void* scratch) : job_(job), layout_(job) {
@@ -154,24 +141,7 @@ class PlanesPool {
   };
   static Part whole(const PoolAxis& axis) { return {axis.windows, axis.count, 0, axis.size, 1}; }
 
-  // The cheapest power of two that is no longer than any window.
-  static int64_t tap_of(const Part& part) {
-    int64_t best = 1, least = -1, doublings = 0;
-    for (int64_t tap = 1;; tap *= 2, ++doublings) {
-      int64_t taps = 0;
-      for (int64_t i = 0; i < part.count; ++i) {
-        const int64_t length = part.windows[i].end - part.windows[i].start;
-        if (length < tap) return best;
-        taps += (length + tap - 1) / tap - 1;
-      }
-      // A doubling also stores.
-      const int64_t cost = taps + 2 * doublings * part.size;
-      if (least < 0 || cost < least) {
-        least = cost;
-        best = tap;
-      }
-    }
-  }
+  static int64_t tap_of(const Part& part) { return cheapest_tap(part.windows, part.count, part.size); }
 
   void pool_group(int64_t group) {
     const int64_t first = group * kLanes, left = job_.planes - first;

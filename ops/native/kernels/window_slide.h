@@ -11,31 +11,41 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// `count` windows of `length` cells, `step` (1 or 2) apart from the line's first cell on: calls write(cells, left) for
-// each vector of them in turn, where `left` windows, or all lanes, are wanted. Changes the line.
-template <class Lane, bool indexed, class Write>
-ONNX_MAXPOOL_INLINE void slide(const Line<Lane, indexed> line, int64_t count, int64_t step, int64_t length,
-                               Write write) {
+// How sliding windows are taken from a line: up to 3 cells are combined as they are; for more the line is made to hold
+// the best of `part` cells first, so that two overlapping parts, `apart` cells from one another, make up a window.
+struct SlideTaps {
+  int64_t part, taps, apart;
+};
+inline SlideTaps slide_taps(int64_t length) {
+  if (length <= 3) return {1, length, 1};
+  int64_t part = 1;
+  while (2 * part <= length) part *= 2;
+  return {part, 2, length - part};
+}
+
+// Makes each of so many cells of a line the best of `part`, a power of two.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE void combine_parts(const Line<Lane, indexed> line, int64_t cells, int64_t part) {
   constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  // Up to 3 cells are combined as they are; for more the line is made to hold the best of 2, 4, ... cells first,
-  // so that two overlapping parts make up a window.
-  int64_t taps = length, apart = 1;
-  if (length > 3) {
-    int64_t part = 1;
-    for (; 2 * part <= length; part *= 2) {
-      const int64_t end = step * (count - 1) + length - part;
-      for (int64_t x = 0; x < end; x += kLanes) line.set(x, either(line.at(x), line.at(x + part)));
-    }
-    taps = 2;
-    apart = length - part;
+  for (int64_t tap = 1; tap < part; tap *= 2) {
+    for (int64_t x = 0; x < cells - 2 * tap + 1; x += kLanes) line.set(x, either(line.at(x), line.at(x + tap)));
   }
+}
+
+// `count` windows, `step` (1 or 2) apart from the line's first cell on: calls write(cells, left) for each vector of
+// them in turn, where `left` windows, or all lanes, are wanted. The line has been combined as `slide` says.
+template <class Lane, bool indexed, class Write>
+ONNX_MAXPOOL_INLINE void take_windows(const Line<Lane, indexed> line, int64_t count, int64_t step, SlideTaps slide,
+                                      Write write) {
+  constexpr int kLanes = kVectorBytes / sizeof(Lane);
+  const int64_t taps = slide.taps, apart = slide.apart;
   if (step == 1) {
     for (int64_t i = 0; i < count; i += kLanes) {
       Cells<Lane, indexed> best = line.at(i);
       for (int64_t tap = 1; tap < taps; ++tap) best = either(best, line.at(i + tap * apart));
       write(best, count - i);
     }
-  } else if (length > 3) {
+  } else if (slide.part > 1) {
     for (int64_t i = 0; i < count; i += kLanes) {
       const int64_t x = 2 * i;
       write(
@@ -51,6 +61,15 @@ ONNX_MAXPOOL_INLINE void slide(const Line<Lane, indexed> line, int64_t count, in
       write(best, count - i);
     }
   }
+}
+
+// The same of windows of `length` cells. Changes the line.
+template <class Lane, bool indexed, class Write>
+ONNX_MAXPOOL_INLINE void slide(const Line<Lane, indexed> line, int64_t count, int64_t step, int64_t length,
+                               Write write) {
+  const SlideTaps taps = slide_taps(length);
+  combine_parts(line, step * (count - 1) + length, taps.part);
+  take_windows(line, count, step, taps, write);
 }
 
 }  // namespace

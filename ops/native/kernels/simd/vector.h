@@ -44,12 +44,13 @@ inline V load(const Key* from) {
   return *reinterpret_cast<const typename VectorOf<Key, sizeof(V)>::unaligned*>(from);
 }
 
-// The same, where several operations take the vector. Else compilers make loads a part of each operation, so that what
-// is read once is read as many times.
+// The same, where several operations take the vector. GCC makes loads a part of each operation, so that what is read
+// once is read as many times.
 template <class V, class Key>
 inline V load_once(const Key* from) {
   V v = load<V>(from);
-#if defined(__AVX512F__)
+#if defined(__clang__)  // which does not
+#elif defined(__AVX512VL__)
   __asm__("" : "+v"(v));
 #elif defined(__AVX__)
   __asm__("" : "+x"(v));

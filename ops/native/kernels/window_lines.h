@@ -1,0 +1,163 @@
+// How a map's lines are laid out for kernels/window_maps.h, and windows over whole lines.
+#pragma once
+
+#include "kernels/window_bands.h"
+#include "kernels/window_line.h"
+#include "kernels/window_slide.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+enum class Columns { none, sliding, picked, gathered };
+
+// The columns' windows in lines that lie `pitch` cells apart.
+struct ColumnPlan {
+  Columns kind;
+  bool uniform;        // windows are as long as each other, as padding is a part of the line; else they are the axis's
+  int64_t start;       // the column of the line's first cell
+  int64_t pitch;       // a line's cells
+  int64_t before;      // how many of them are padding before the map's,
+  int64_t cells;       // and how many the map's
+  int64_t part, taps;  // cells that are combined before windows are, and how many of those make up a window
+};
+
+// From windows of at least `shortest` cells and at most `longest`.
+inline void choose_parts(ColumnPlan& plan, int64_t shortest, int64_t longest, int64_t lanes) {
+  if (shortest > 2 * lanes) {
+    plan.kind = Columns::gathered;
+    return;
+  }
+  plan.kind = Columns::picked;
+  plan.part = 1;
+  while (3 * plan.part < longest) plan.part *= 2;
+  if (plan.part > shortest) plan.kind = Columns::gathered;
+  plan.taps = longest <= plan.part ? 1 : longest <= 2 * plan.part ? 2 : 3;
+}
+
+inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
+  const PoolAxis& axis = job.columns;
+  ColumnPlan plan = {Columns::none, false, 0, axis.size, 0, axis.size, 1, 1};
+  const int64_t wanted = axis.step * (axis.count - 1) + axis.length;
+  plan.uniform = !axis.even && axis.grain == 1 && wanted < 4 * axis.size + 1024;
+  if (!plan.uniform) {
+    int64_t shortest = axis.size, longest = 0;
+    for (int64_t i = 0; i < axis.count; ++i) {
+      const int64_t length = axis.windows[i].end - axis.windows[i].start;
+      shortest = length < shortest ? length : shortest;
+      longest = length > longest ? length : longest;
+    }
+    choose_parts(plan, shortest, longest, lanes);
+    return plan;
+  }
+  plan.start = axis.first;
+  plan.pitch = wanted;
+  plan.before = axis.first < 0 ? -axis.first : 0;
+  const int64_t begin = axis.first < 0 ? 0 : axis.first, end = axis.first + wanted;
+  plan.cells = (end < axis.size ? end : axis.size) - begin;
+  if (axis.count > 1 && axis.step <= 2) {
+    plan.kind = Columns::sliding;
+    plan.part = slide_taps(axis.length).part;
+    return plan;
+  }
+  choose_parts(plan, axis.length, axis.length, lanes);
+  return plan;
+}
+
+// Windows of an axis of lines, or of slices of lines: those of a band, of which cells begin at `start`.
+struct LinesPart {
+  const Window* windows;
+  int64_t count, start, size;
+  int64_t tap;  // cells that are combined before windows are
+};
+
+// What an axis costs that is pooled after its cells have become keys, in vectors that are loaded and combined.
+inline int64_t separate_taps(const PoolAxis& axis) {
+  int64_t cells = 0;
+  for (int64_t i = 0; i < axis.count; ++i) cells += axis.windows[i].end - axis.windows[i].start;
+  int64_t best = cells;
+  for (int doublings = 1; (int64_t{2} << doublings) <= cells / axis.count; ++doublings) {
+    const int64_t fewer = (cells >> doublings) + axis.count + 2 * doublings * axis.size;
+    best = fewer < best ? fewer : best;
+  }
+  return best + axis.count;
+}
+
+// Whether it pays to make rows keys before they are combined: where windows overlap.
+inline bool rows_are_separable(const PoolJob& job) {
+  int64_t rows = 0, slices = 0;
+  for (int64_t i = 0; i < job.rows.count; ++i) rows += job.rows.windows[i].end - job.rows.windows[i].start;
+  for (int64_t i = 0; i < job.depth.count; ++i) slices += job.depth.windows[i].end - job.depth.windows[i].start;
+  const double direct = 3.0 * static_cast<double>(rows) * static_cast<double>(slices);
+  const double keys = 4.0 * static_cast<double>(job.depth.size) * static_cast<double>(job.rows.size);
+  double folds = static_cast<double>(job.depth.size) * static_cast<double>(separate_taps(job.rows));
+  if (job.depth.size > 1) folds += static_cast<double>(job.rows.count) * static_cast<double>(separate_taps(job.depth));
+  return keys + folds < direct;
+}
+
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Line<Lane, indexed> line_at(const Line<Lane, indexed>& lines, int64_t cell) {
+  return {lines.keys + cell, lines.positions + cell};
+}
+
+// Makes each of so many cells the best of `tap`, `apart` cells from one to the next.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_NOINLINE void combine_lines(const Line<Lane, indexed> lines, int64_t cells, int64_t tap, int64_t apart) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  for (int64_t done = 1; done < tap; done *= 2) {
+    const int64_t distance = done * apart, end = cells - (2 * done - 1) * apart;
+    for (int64_t x = 0; x < end; x += kLanes) {
+      Cells<Lane, indexed> best = lines.at(x);
+      follow(best, lines.at(x + distance));
+      lines.set(x, best);
+    }
+  }
+}
+
+// `count` cells, each of which is the best of some that are `apart` cells from one to the next, up to `last`. `taps` is
+// 0 where there are more than 3.
+template <int taps, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE void fold_cells(const Line<Lane, indexed> from, const Line<Lane, indexed> to, int64_t count,
+                                    int64_t apart, int64_t last) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  for (int64_t x = 0; x < count; x += kLanes) {
+    Cells<Lane, indexed> best = from.at(x);
+    if constexpr (taps == 3) follow(best, from.at(x + apart));
+    if constexpr (taps == 0) {
+      for (int64_t tap = apart; tap < last; tap += apart) follow(best, from.at(x + tap));
+    }
+    if constexpr (taps != 1) follow(best, from.at(x + last));
+    to.set(x, best);
+  }
+}
+
+// From lines, or slices, of `inner` cells to those of windows. Neighbouring windows that start one apart and are as
+// long as each other are one piece.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_NOINLINE void fold_lines(const LinesPart& part, const Line<Lane, indexed> from,
+                                      const Line<Lane, indexed> to, int64_t inner) {
+  for (int64_t i = 0; i < part.count;) {
+    const Window window = part.windows[i];
+    int64_t alike = 1;
+    while (i + alike < part.count && part.windows[i + alike].start == window.start + alike &&
+           part.windows[i + alike].end == window.end + alike) {
+      ++alike;
+    }
+    const int64_t length = window.end - window.start, taps = (length + part.tap - 1) / part.tap;
+    const Line<Lane, indexed> source = line_at(from, (window.start - part.start) * inner);
+    const Line<Lane, indexed> target = line_at(to, i * inner);
+    const int64_t count = alike * inner, apart = part.tap * inner, last = (length - part.tap) * inner;
+    if (taps == 1) {
+      fold_cells<1>(source, target, count, apart, last);
+    } else if (taps == 2) {
+      fold_cells<2>(source, target, count, apart, last);
+    } else if (taps == 3) {
+      fold_cells<3>(source, target, count, apart, last);
+    } else {
+      fold_cells<0>(source, target, count, apart, last);
+    }
+    i += alike;
+  }
+}
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

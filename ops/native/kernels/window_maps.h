@@ -1,0 +1,284 @@
+// Windows of any map, one axis after the other: first rows, then depth, then columns, whose lines lie one behind the
+// other in a cache. So a row of the map becomes keys once, however many windows it is in, and no vector waits for one
+// that has only just been stored.
+//
+//   map     a0 a1 a2 a3    keys, with padding       rows of windows          columns of windows
+//           b0 b1 b2 b3    . a0 a1 a2 a3 .          . ab0 ab1 ab2 ab3 .      abc01 abc012 ...
+//           c0 c1 c2 c3    . b0 b1 b2 b3 . ...      . bc0 bc1 bc2 bc3 .      bc01  bc012  ...
+//
+// Where rows are in few windows, those of a line are read from the map itself (window_line.h). Columns slide
+// (window_slide.h), or large windows are gathered (window_gather.h); others, which are further apart, are picked: cells
+// become the best of 2, 4, ... cells first, and one to three of them make up a window.
+#pragma once
+
+#include "kernels/window_bands.h"
+#include "kernels/window_gather.h"
+#include "kernels/window_lines.h"
+#include "kernels/window_slide.h"
+#include "kernels/window_writer.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+template <class Element, class Lane, bool indexed>
+class MapPool {
+  static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  static constexpr int kArrays = indexed ? 2 : 1;
+  using RowLine = Line<Lane, indexed>;
+
+ public:
+  static bool takes(const PoolJob& job) {
+    if (!job.depth.windows || !job.rows.windows || !job.columns.windows) return false;
+    return column_plan(job, kLanes).kind != Columns::none && bands_of(job).outputs > 0;
+  }
+
+  static int64_t units(const PoolJob& job) {
+    const Bands bands = bands_of(job);
+    return (job.planes + bands.planes_per_unit - 1) / bands.planes_per_unit * bands.count;
+  }
+  static size_t scratch_bytes(const PoolJob& job) {
+    const Bands bands = bands_of(job);
+    return static_cast<size_t>(kArrays * (bands.keys + bands.slices + bands.lines + bands.picked)) * sizeof(Lane);
+  }
+
+  static void run(const PoolJob& job, int64_t unit, void* scratch) {
+    const Bands bands = bands_of(job);
+    const int64_t first = unit / bands.count * bands.planes_per_unit, left = job.planes - first;
+    MapPool pool(job, bands, unit % bands.count, static_cast<Lane*>(scratch));
+    pool.pool_planes(first, first + (left < bands.planes_per_unit ? left : bands.planes_per_unit));
+  }
+
+ private:
+  // Windows of the outermost axis are taken in bands. Cells that each buffer has room for, with what vectors stick out.
+  struct Bands {
+    int64_t outputs, count, planes_per_unit;
+    int64_t keys, slices, lines, picked;
+  };
+  static constexpr int64_t kMostCells = (int64_t{256} << 10) / (kArrays * static_cast<int64_t>(sizeof(Lane)));
+  static constexpr int64_t kFewCells = kMostCells / 8;  // where no cell is read for two bands
+  static constexpr int64_t kSlack = 6 * kLanes;
+
+  static bool is_flat(const PoolJob& job) { return job.depth.size == 1 && job.depth.count == 1; }
+
+  static Bands bands_of(const PoolJob& job) {
+    const ColumnPlan columns = column_plan(job, kLanes);
+    const bool flat = is_flat(job), separable = rows_are_separable(job);
+    const int64_t line = columns.pitch + (columns.kind == Columns::picked ? job.columns.count : 0);
+    const int64_t lines_per_output = flat ? 1 : job.rows.count;
+    const PoolAxis& outer = flat ? job.rows : job.depth;
+    Bands bands = {};
+    if (!separable) {
+      bands.outputs = kFewCells / (line * lines_per_output);
+      if (bands.outputs < 1) bands.outputs = 1;
+      if (bands.outputs > outer.count) bands.outputs = outer.count;
+      // A line of the output that is longer than that is not worth its copy.
+      if (bands.outputs * line * lines_per_output > kMostCells) return {};
+      bands.count = (outer.count + bands.outputs - 1) / bands.outputs;
+      bands.lines = bands.outputs * lines_per_output * columns.pitch + kSlack;
+    } else if (flat) {
+      const AxisBands rows = bands_of_axis(job.rows, kMostCells / (columns.pitch + line));
+      bands.outputs = rows.outputs;
+      bands.count = rows.count;
+      bands.keys = rows.cells * columns.pitch + kSlack;
+      bands.lines = rows.outputs * columns.pitch + kSlack;
+    } else {
+      const int64_t slice = job.rows.count * columns.pitch;
+      const int64_t fixed = job.rows.size * columns.pitch + job.rows.count * line;
+      if (2 * fixed > kMostCells) return {};
+      const AxisBands depth = bands_of_axis(job.depth, (2 * kMostCells - fixed) / slice);
+      bands.outputs = depth.outputs;
+      bands.count = depth.count;
+      bands.keys = job.rows.size * columns.pitch + kSlack;
+      bands.slices = depth.cells * slice + kSlack;
+      bands.lines = slice + kSlack;
+    }
+    if (bands.outputs < 1) return {};
+    if (columns.kind == Columns::picked) bands.picked = (bands.lines / columns.pitch + 1) * job.columns.count + kSlack;
+    const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
+    bands.planes_per_unit = bands.count > 1 ? 1 : pieces_per_unit(cells);
+    return bands;
+  }
+
+  MapPool(const PoolJob& job, const Bands& bands, int64_t band, Lane* scratch)
+      : job_(job),
+        columns_(column_plan(job, kLanes)),
+        pitch_(columns_.pitch),
+        separable_(rows_are_separable(job)),
+        flat_(is_flat(job)) {
+    const auto take = [&](int64_t cells) {
+      const RowLine line = {scratch, scratch + (kArrays - 1) * cells};
+      scratch += kArrays * cells;
+      return line;
+    };
+    keys_ = take(bands.keys);
+    slices_ = take(bands.slices);
+    lines_ = take(bands.lines);
+    picked_ = take(bands.picked);
+    depth_ = {job.depth.windows, job.depth.count, 0, job.depth.size, 1};
+    rows_ = {job.rows.windows, job.rows.count, 0, job.rows.size, 1};
+    Part& outer = flat_ ? rows_ : depth_;
+    const int64_t first = band * bands.outputs, left = outer.count - first;
+    outer.windows += first;
+    outer.count = left < bands.outputs ? left : bands.outputs;
+    outer.start = outer.windows[0].start;
+    outer.size = outer.windows[outer.count - 1].end - outer.start;
+    first_line_ = first * (flat_ ? 1 : job.rows.count);
+    if (!separable_) return;
+    depth_.tap = cheapest_tap(depth_.windows, depth_.count, depth_.size);
+    rows_.tap = cheapest_tap(rows_.windows, rows_.count, rows_.size);
+    if (columns_.before > 0 || columns_.before + columns_.cells < pitch_) {
+      for (int64_t x = 0; x < bands.keys - kLanes; x += kLanes) keys_.set(x, padding<Lane, indexed>());
+    }
+  }
+
+  void pool_planes(int64_t begin, int64_t end) {
+    const int64_t lines_per_plane = job_.depth.count * job_.rows.count;
+    const int64_t lines = depth_.count * rows_.count, first = begin * lines_per_plane + first_line_;
+    // More than one plane has no bands.
+    WindowWriter<Element, Lane, indexed> writer(job_, first, first + (end - begin) * lines);
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const Element* const x =
+          static_cast<const Element*>(job_.x) + plane * job_.depth.size * job_.rows.size * job_.columns.size;
+      if (!separable_) {
+        fill_lines(x);
+        take_columns(lines_, lines, writer);
+      } else if (flat_) {
+        fold_rows(x, 0, lines_);
+        take_columns(lines_, lines, writer);
+      } else {
+        pool_volume(x, writer);
+      }
+    }
+  }
+
+  // Each line from the map's rows themselves.
+  ONNX_MAXPOOL_NOINLINE void fill_lines(const Element* plane) const {
+    const LineFiller<Element, Lane, indexed> filler(job_);
+    int64_t at = 0;
+    for (int64_t z = 0; z < depth_.count; ++z) {
+      for (int64_t y = 0; y < rows_.count; ++y, at += pitch_) {
+        filler.template fill<true>(line_at(lines_, at), plane, depth_.windows[z], rows_.windows[y],
+                                   {columns_.start, columns_.start + pitch_});
+      }
+    }
+  }
+
+  template <class Writer>
+  void pool_volume(const Element* plane, Writer& writer) {
+    const int64_t slice = rows_.count * pitch_;
+    for (int64_t z = 0; z < depth_.size; ++z) fold_rows(plane, depth_.start + z, line_at(slices_, z * slice));
+    combine_lines(slices_, depth_.size * slice, depth_.tap, slice);
+    for (int64_t z = 0; z < depth_.count; ++z) {
+      fold_lines({depth_.windows + z, 1, depth_.start, depth_.size, depth_.tap}, slices_, lines_, slice);
+      take_columns(lines_, rows_.count, writer);
+    }
+  }
+
+  // A slice's rows as keys, and the best over each row of windows.
+  ONNX_MAXPOOL_NOINLINE void fold_rows(const Element* plane, int64_t z, RowLine to) const {
+    const CellReader<Element, Lane, indexed> reader(job_);
+    const int64_t cells = columns_.cells, width = job_.columns.size;
+    for (int64_t y = 0; y < rows_.size; ++y) {
+      const int64_t offset = (z * job_.rows.size + rows_.start + y) * width + columns_.start + columns_.before;
+      const RowLine line = line_at(keys_, y * pitch_ + columns_.before);
+      int64_t x = 0;
+      for (; x + kLanes <= cells; x += kLanes) {
+        prefetch_next_page(plane + offset + x);
+        line.set(x, cells_from<Lane, indexed>(reader.keys_at(plane + offset + x), offset + x));
+      }
+      if (x == cells) continue;
+      const auto last = cells_from<Lane, indexed>(reader.keys_at_end(plane + offset + x), offset + x);
+      line.set(x, first_lanes(last, cells - x));
+    }
+    combine_lines(keys_, rows_.size * pitch_, rows_.tap, pitch_);
+    fold_lines(rows_, keys_, to, pitch_);
+  }
+
+  template <class Writer>
+  ONNX_MAXPOOL_NOINLINE void take_columns(RowLine lines, int64_t count, Writer& unit_writer) {
+    Writer writer = unit_writer;  // in registers
+    const auto write = [&](const auto& cells, int64_t wanted) { writer.write(cells, wanted); };
+    const int64_t windows = job_.columns.count;
+    if (columns_.kind != Columns::gathered) combine_parts(lines, count * pitch_, columns_.part);
+    if (columns_.kind == Columns::sliding) {
+      const SlideTaps taps = slide_taps(job_.columns.length);
+      for (int64_t i = 0; i < count; ++i) {
+        take_windows(line_at(lines, i * pitch_), windows, job_.columns.step, taps, write);
+      }
+    } else if (columns_.kind == Columns::gathered) {
+      Gather<Lane, indexed> gather;
+      for (int64_t i = 0; i < count; ++i) {
+        for (int64_t j = 0; j < windows; ++j) gather.add(fold(line_at(lines, i * pitch_), window_of(j)), write);
+      }
+      gather.finish(write);
+    } else {
+      for (int64_t i = 0; i < count; ++i) pick(line_at(lines, i * pitch_), line_at(picked_, i * windows));
+      for (int64_t i = 0; i < count * windows; i += kLanes) writer.write(picked_.at(i), count * windows - i);
+    }
+    unit_writer = writer;
+  }
+
+  // A window's cells of a line.
+  Window window_of(int64_t j) const {
+    if (!columns_.uniform) return job_.columns.windows[j];
+    return {j * job_.columns.step, j * job_.columns.step + job_.columns.length};
+  }
+
+  // The windows of a line, each of the first and the last of its parts, and one in between where these do not meet.
+  void pick(const RowLine line, const RowLine to) const {
+    const int64_t count = job_.columns.count, part = columns_.part;
+    if (columns_.uniform) {
+      const int64_t step = job_.columns.step, last = job_.columns.length - part;
+      if (columns_.taps == 1) pick_each<1>(line, to, count, [=](int64_t j) { return Taps{j * step, 0, 0}; });
+      if (columns_.taps == 2)
+        pick_each<2>(line, to, count, [=](int64_t j) { return Taps{j * step, 0, j * step + last}; });
+      if (columns_.taps == 3) {
+        pick_each<3>(line, to, count, [=](int64_t j) { return Taps{j * step, j * step + last / 2, j * step + last}; });
+      }
+      return;
+    }
+    const Window* const windows = job_.columns.windows;
+    const auto taps = [=](int64_t j) {
+      const int64_t start = windows[j].start, last = windows[j].end - part;
+      return Taps{start, (start + last) / 2, last};
+    };
+    if (columns_.taps == 1) pick_each<1>(line, to, count, taps);
+    if (columns_.taps == 2) pick_each<2>(line, to, count, taps);
+    if (columns_.taps == 3) pick_each<3>(line, to, count, taps);
+  }
+
+  struct Taps {
+    int64_t first, middle, last;
+  };
+  template <int taps, class TapsOf>
+  ONNX_MAXPOOL_INLINE static void pick_each(const RowLine line, const RowLine to, int64_t count, TapsOf taps_of) {
+    for (int64_t j = 0; j < count; ++j) {
+      const Taps at = taps_of(j);
+      Lane key = line.keys[at.first], position = line.positions[at.first];
+      const auto add = [&](int64_t x) {
+        const Lane other = line.keys[x], its_position = line.positions[x];
+        if constexpr (indexed) {
+          const bool is_better = (other > key) | ((other == key) & (its_position < position));
+          position = is_better ? its_position : position;
+        }
+        key = other > key ? other : key;
+      };
+      if constexpr (taps == 3) add(at.middle);
+      if constexpr (taps > 1) add(at.last);
+      to.keys[j] = key;
+      if constexpr (indexed) to.positions[j] = position;
+    }
+  }
+
+  using Part = LinesPart;
+  const PoolJob& job_;
+  const ColumnPlan columns_;
+  const int64_t pitch_;
+  const bool separable_, flat_;
+  RowLine keys_, slices_, lines_, picked_;
+  Part depth_, rows_;
+  int64_t first_line_;  // of a plane: the band's
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
