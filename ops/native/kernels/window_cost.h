@@ -177,8 +177,9 @@ struct MemoryCost {
     constexpr int64_t kSmallPlane = 8192;
     const int64_t plane = job.depth.size * job.rows.size * job.columns.size * static_cast<int64_t>(sizeof(Element));
     if (static_cast<double>(plane) * static_cast<double>(job.planes) <= kCacheBytes) return;
-    maps = sizeof(Element) == 1 ? 1.6 : 1.25;
-    if (plane > kSmallPlane) planes = plane % 256 == 0 ? 2.5 : 1.3;
+    const bool aligned = plane % 256 == 0;
+    maps = aligned ? 1.6 : 1.25;
+    if (plane > kSmallPlane) planes = aligned ? 2.5 : 1.3;
   }
 };
 
