@@ -55,6 +55,10 @@ class CellReader {
 
   // The cells of a row from `from` on.
   ONNX_MAXPOOL_INLINE V keys_at(const Element* from) const {
+    return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(from)));
+  }
+  // The same, where they are only stored: a line that combines several rows at once is slower so.
+  ONNX_MAXPOOL_INLINE V keys_once_at(const Element* from) const {
     return promote_to<Lane, Element, kLanes>(order.to_key(load_once<Bits>(from)));
   }
   // Lanes beyond the tensor may hold anything, but nothing beyond it is read.

@@ -184,7 +184,7 @@ class MapPool {
       int64_t x = 0;
       for (; x + kLanes <= cells; x += kLanes) {
         prefetch_next_page(plane + offset + x);
-        line.set(x, cells_from<Lane, indexed>(reader.keys_at(plane + offset + x), offset + x));
+        line.set(x, cells_from<Lane, indexed>(reader.keys_once_at(plane + offset + x), offset + x));
       }
       if (x == cells) continue;
       const auto last = cells_from<Lane, indexed>(reader.keys_at_end(plane + offset + x), offset + x);

@@ -34,7 +34,7 @@ class WindowWriter {
     if (whole) {
       store(to, values);
     } else {
-      store_first(to, values, count);
+      __builtin_memcpy(to, &values, static_cast<size_t>(count) * sizeof(Element));
     }
     if constexpr (indexed) {
       if (job_->indices_are_64_bits) {
@@ -47,11 +47,6 @@ class WindowWriter {
   }
 
  private:
-  // By value and not inlined: or else whole vectors went through memory too.
-  ONNX_MAXPOOL_NOINLINE static void store_first(Element* to, Bits values, int64_t count) {
-    __builtin_memcpy(to, &values, static_cast<size_t>(count) * sizeof(Element));
-  }
-
   template <class Index>
   void write_indices(const Vector<Lane, kVectorBytes>& position, int64_t count, bool whole) {
     Lane positions[kLanes];
