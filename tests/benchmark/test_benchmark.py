@@ -96,7 +96,9 @@ def test_failures_are_what_must_not_be() -> None:
     for name in ("OpenVINO", *INEXACT):
         result.entries[name] = Entry(differing=3, cells=9)
     results = Results({}, {}, rows=[result])
-    assert results.failures == [f"{TINY.name}, 2 threads: OpenVINO differs in 3 of 9 cells"]
+    exact = ["OpenVINO", *(name for name, known in INEXACT.items() if known.type not in (None, TINY.type))]
+    assert exact == ["OpenVINO", "torch"]
+    assert results.failures == [f"{TINY.name}, 2 threads: {name} differs in 3 of 9 cells" for name in exact]
     result.entries[OURS] = Entry(refusal="says no")
     assert results.failures[0] == f"{TINY.name}, 2 threads: {OURS} says no"
 

@@ -204,7 +204,7 @@ def small_print(rows: Sequence[RowResult], about: str, caption: str) -> list[str
     marks = [about]
     if any(TRAFFIC in result.medians for result in rows):
         marks.append(f"Memory traffic: to read every input byte and write every output byte once. {NO_BOUND}")
-    for name, reason in INEXACT.items():
+    for name, (reason, _) in INEXACT.items():
         if any(result.entries[name].differing for result in rows if name in result.entries):
             marks.append(f"{name} {reason}, so some cells differ: {DIFFERING}.")
     if any(isinstance(result.row.case, SlidingCase) for result in rows):

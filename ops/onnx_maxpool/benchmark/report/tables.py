@@ -197,7 +197,7 @@ def note_lines(results: Results) -> Iterator[list[str]]:
         yield [name, "all", f"not timed: {reason}"]
     for (name, reason), count in refusals(results).items():
         yield [name, str(count), f"not timed: {reason}"]
-    for name, reason in INEXACT.items():
+    for name, (reason, _) in INEXACT.items():
         if parts := [part for result in results.rows if (part := differing_part(result.entries.get(name)))]:
             yield [name, str(len(parts)), f"* {min(parts):.2%} to {max(parts):.2%} of the cells differ: it {reason}"]
     for name in (*PEERS, *FORMS):

@@ -123,9 +123,17 @@ class TorchVision(Adapter):
         """A call of the function, once the node is what its version allows: functions know of no versions."""
         check_model(Survey(model))
         node = OneNode.of(model)
-        if not any(row.plan == "roi" for row in versions_of(node.domain, node.operator)):
+        rank = next((row.roi_rank for row in versions_of(node.domain, node.operator) if row.plan == "roi"), None)
+        if rank is None:
             raise UnsupportedError(f"torchvision has no {node.operator}")
-        return super().load(model)
+        call = super().load(model)
+
+        def run(inputs: Sequence[Array]) -> Sequence[Array]:
+            if inputs[1].ndim != rank:
+                raise ValueError(f"ROIs have {inputs[1].ndim} dimensions, expected {rank}")
+            return call(inputs)
+
+        return run
 
     @classmethod
     def describe(cls) -> dict[str, str]:
