@@ -65,6 +65,10 @@ def test_a_page(name: str, tmp_path: Path) -> None:
             {"python": run_snippet, "console": run_commands}[snippet.language](snippet, tmp_path, where)
 
 
+RAY_LOG = re.compile(r"^(\x1b\[\d+m)?\(raylet\).*$", re.MULTILINE)
+"""What Ray's daemon logs to the program's output, as while Ray Serve ends."""
+
+
 def run_snippet(snippet: Snippet, folder: Path, where: str) -> None:
     """A file that the reader saves, or a program whose `print` says in a comment what it prints."""
     if file := snippet.remarks.get("file"):
@@ -74,7 +78,8 @@ def run_snippet(snippet: Snippet, folder: Path, where: str) -> None:
     done = run_python("snippet.py", folder=folder, variables={"RAY_ADDRESS": "local"}, seconds=240)
     assert done.returncode == 0, f"{where}: {done.stderr}"
     promised = [line.rpartition("  # ")[2] for line in snippet.text.splitlines() if re.match(r"\s*print\(", line)]
-    assert re.fullmatch(pattern("\n".join(promised)), done.stdout.strip(), re.DOTALL), f"{where}: {done.stdout}"
+    printed = RAY_LOG.sub("", done.stdout).strip()
+    assert re.fullmatch(pattern("\n".join(promised)), printed, re.DOTALL), f"{where}: {done.stdout}"
 
 
 def run_commands(snippet: Snippet, folder: Path, where: str) -> None:
