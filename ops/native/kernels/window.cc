@@ -145,7 +145,7 @@ class WindowPool {
     const int64_t step = job_.columns.step, length = job_.columns.length;
     [[maybe_unused]] const int64_t row_cells = job_.columns.size;
     WindowWriter<Element, Lane, indexed> writer = writer_;
-    const auto write = [&](const auto& cells, int64_t wanted) { writer.write(cells, wanted); };
+    [[maybe_unused]] const auto write = [&](const auto& cells, int64_t wanted) { writer.write(cells, wanted); };
     [[maybe_unused]] Gather<Lane, indexed> gather;
     for (int64_t line = begin; line < end;) {
       const int64_t lines = end - line < at_once ? end - line : at_once;
@@ -168,10 +168,10 @@ class WindowPool {
         z = 0;
         plane += cells_per_plane;
       }
-      for (int64_t i = 0; i < lines && !direct; ++i) {
-        if constexpr (sliding) {
-          slide(line_number(i), piece.count, step, length, write);
-        } else {
+      if constexpr (sliding) {
+        slide<Lane, indexed>({line_number(0), lines, RowLine::kArrays * line_cells_, piece.count}, step, length, writer);
+      } else {
+        for (int64_t i = 0; i < lines && !direct; ++i) {
           for (int64_t j = 0; j < piece.count; ++j) gather.add(fold(line_number(i), windows[j]), write);
         }
       }

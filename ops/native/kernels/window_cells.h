@@ -83,32 +83,45 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either(const Cells<Lane, indexed>& a, c
   }
 }
 
-// Of two windows for each lane, the halves of each: half as many lanes of both, in turn.
-template <class Lane, bool indexed>
+// Of two vectors of windows the better halves: half as many lanes of both. Blocks of two windows lie in turn, of `a`
+// and of `b`, as long as a window has a whole block; then lanes do, in each block.
+template <bool blocks, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either_half(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
-  Cells<Lane, indexed> lower, upper;
-  lower.key = interleave_whole_lower<Lane>(a.key, b.key);
-  upper.key = interleave_whole_upper<Lane>(a.key, b.key);
+  using V = Vector<Lane, kVectorBytes>;
+  const auto lower = [](V x, V y) { return blocks ? interleave_lower_blocks(x, y) : interleave_lower<Lane>(x, y); };
+  const auto upper = [](V x, V y) { return blocks ? interleave_upper_blocks(x, y) : interleave_upper<Lane>(x, y); };
+  Cells<Lane, indexed> first, second;
+  first.key = lower(a.key, b.key);
+  second.key = upper(a.key, b.key);
   if constexpr (indexed) {
-    lower.position = interleave_whole_lower<Lane>(a.position, b.position);
-    upper.position = interleave_whole_upper<Lane>(a.position, b.position);
+    first.position = lower(a.position, b.position);
+    second.position = upper(a.position, b.position);
   }
-  return either(lower, upper);
+  return either(first, second);
 }
 
-template <class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE Cells<Lane, indexed> even_lanes(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
-  Cells<Lane, indexed> even;
-  even.key = concat_even<Lane>(a.key, b.key);
-  if constexpr (indexed) even.position = concat_even<Lane>(a.position, b.position);
-  return even;
+// Every other lane of two vectors. With vectors of two blocks `in_order` has still to follow, as there are instructions
+// for lanes within blocks and for whole blocks, but none for both.
+template <int odd, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_other_lane(const Cells<Lane, indexed>& a,
+                                                          const Cells<Lane, indexed>& b) {
+  using V = Vector<Lane, kVectorBytes>;
+  const auto lanes = [](V x, V y) {
+    if constexpr (kVectorBytes == 32) return odd ? concat_odd_in_blocks<Lane>(x, y) : concat_even_in_blocks<Lane>(x, y);
+    return odd ? concat_odd<Lane>(x, y) : concat_even<Lane>(x, y);
+  };
+  Cells<Lane, indexed> cells;
+  cells.key = lanes(a.key, b.key);
+  if constexpr (indexed) cells.position = lanes(a.position, b.position);
+  return cells;
 }
 template <class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE Cells<Lane, indexed> odd_lanes(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
-  Cells<Lane, indexed> odd;
-  odd.key = concat_odd<Lane>(a.key, b.key);
-  if constexpr (indexed) odd.position = concat_odd<Lane>(a.position, b.position);
-  return odd;
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
+  if constexpr (kVectorBytes == 32) {
+    cells.key = concat_words(cells.key);
+    if constexpr (indexed) cells.position = concat_words(cells.position);
+  }
+  return cells;
 }
 
 }  // namespace

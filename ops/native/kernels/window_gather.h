@@ -22,26 +22,47 @@ class Gather {
   template <class Write>
   ONNX_MAXPOOL_INLINE void add(const Vectors& window, Write write) {
     waiting_[count_++] = window;
-    if (count_ == kLanes) combine(write);
+    if (count_ == kLanes) write_all(write);
   }
 
   // The same for the windows that still wait.
   template <class Write>
   ONNX_MAXPOOL_INLINE void finish(Write write) {
-    if (count_ > 0) combine(write);
+    if (count_ > 0) write_rest(write);
   }
 
  private:
-  // Halves the number of vectors while doubling the number of windows in each, to the windows' order at the end.
   template <class Write>
-  ONNX_MAXPOOL_INLINE void combine(Write write) {
-    for (int i = count_; i < kLanes; ++i) waiting_[i] = padding<Lane, indexed>();
+  ONNX_MAXPOOL_INLINE void write_all(Write write) {
 #pragma GCC unroll 6
     for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int i = 0; i < half; ++i) waiting_[i] = either_half(waiting_[i], waiting_[i + half]);
+      for (int i = 0; i < half; ++i) combine(i, half);
+    }
+    write(waiting_[0], kLanes);
+    count_ = 0;
+  }
+
+  template <class Write>
+  ONNX_MAXPOOL_NOINLINE void write_rest(Write write) {
+    int left = count_;
+#pragma GCC unroll 6
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      const int both = left < half ? left : half;
+      for (int i = 0; i < both; ++i) {
+        if (i + half >= left) waiting_[i + half] = padding<Lane, indexed>();
+        combine(i, half);
+      }
+      left = both;
     }
     write(waiting_[0], count_);
     count_ = 0;
+  }
+
+  // Halves the number of vectors while doubling the number of windows in each, to the windows' order at the end.
+  ONNX_MAXPOOL_INLINE void combine(int i, int half) {
+    constexpr int kPerBlock = 16 / sizeof(Lane);
+    waiting_[i] = half >= kPerBlock ? either_half<true>(waiting_[i], waiting_[i + half])
+                                    : either_half<false>(waiting_[i], waiting_[i + half]);
   }
 
   Vectors waiting_[kLanes];
@@ -64,18 +85,33 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const Line<Lane, indexed> line, Wi
 template <class Element, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const CellReader<Element, Lane, indexed>& reader, const Element* row,
                                               int64_t offset, Window window) {
-  constexpr int kLanes = kVectorBytes / sizeof(Lane);
+  constexpr int kLanes = kVectorBytes / sizeof(Lane), kAtOnce = 4;
+  constexpr int kVectorOfElements = kLanes * sizeof(Element), kCacheLine = 64;
   const int64_t last = window.end - kLanes;
   if (last < window.start) {
     const auto key = reader.keys_at_end(row + window.start);
     return first_lanes(cells_from<Lane, indexed>(key, offset + window.start), window.end - window.start);
   }
-  Cells<Lane, indexed> best = cells_from<Lane, indexed>(reader.keys_at(row + window.start), offset + window.start);
-  for (int64_t x = window.start + kLanes; x < last; x += kLanes) {
-    prefetch_next_page(row + x);
-    follow(best, cells_from<Lane, indexed>(reader.keys_at(row + x), offset + x));
+  const auto cells_at = [&](int64_t x) { return cells_from<Lane, indexed>(reader.keys_at(row + x), offset + x); };
+  Cells<Lane, indexed> best = cells_at(window.start);
+  int64_t x = window.start + kLanes;
+  // Long windows by several vectors at once, so that none waits for the one before.
+  if (!indexed && x + kAtOnce * kLanes <= last) {
+    Cells<Lane, indexed> bests[kAtOnce] = {best, cells_at(x), cells_at(x + kLanes), cells_at(x + 2 * kLanes)};
+    for (x += (kAtOnce - 1) * kLanes; x + kAtOnce * kLanes <= last; x += kAtOnce * kLanes) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (i * kVectorOfElements % kCacheLine == 0) prefetch_next_page(row + x + i * kLanes);
+        follow(bests[i], cells_at(x + i * kLanes));
+      }
+    }
+    best = either(either(bests[0], bests[1]), either(bests[2], bests[3]));
   }
-  follow(best, cells_from<Lane, indexed>(reader.keys_at(row + last), offset + last));
+  for (; x < last; x += kLanes) {
+    prefetch_next_page(row + x);
+    follow(best, cells_at(x));
+  }
+  follow(best, cells_at(last));
   return best;
 }
 

@@ -32,6 +32,11 @@ struct Line {
   }
 };
 
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Line<Lane, indexed> line_at(const Line<Lane, indexed>& lines, int64_t cell) {
+  return {lines.keys + cell, lines.positions + cell};
+}
+
 template <class Element, bool indexed>
 struct OrderFor {
   using type = KeyOrder<Element>;
@@ -55,6 +60,7 @@ class CellReader {
 
   // The cells of a row from `from` on.
   ONNX_MAXPOOL_INLINE V keys_at(const Element* from) const {
+    if constexpr (kVectorBytes < 64) return keys_once_at(from);
     return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(from)));
   }
   // The same, where they are only stored: a line that combines several rows at once is slower so.

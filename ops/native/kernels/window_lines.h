@@ -94,11 +94,6 @@ inline bool rows_are_separable(const PoolJob& job) {
   return keys + folds < direct;
 }
 
-template <class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE Line<Lane, indexed> line_at(const Line<Lane, indexed>& lines, int64_t cell) {
-  return {lines.keys + cell, lines.positions + cell};
-}
-
 // Makes each of so many cells the best of `tap`, `apart` cells from one to the next.
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_NOINLINE void combine_lines(const Line<Lane, indexed> lines, int64_t cells, int64_t tap, int64_t apart) {

@@ -202,9 +202,7 @@ class MapPool {
     if (columns_.kind != Columns::gathered) combine_parts(lines, count * pitch_, columns_.part);
     if (columns_.kind == Columns::sliding) {
       const SlideTaps taps = slide_taps(job_.columns.length);
-      for (int64_t i = 0; i < count; ++i) {
-        take_windows(line_at(lines, i * pitch_), windows, job_.columns.step, taps, write);
-      }
+      take_windows<Lane, indexed>({lines, count, pitch_, windows}, job_.columns.step, taps, writer);
     } else if (columns_.kind == Columns::gathered) {
       Gather<Lane, indexed> gather;
       for (int64_t i = 0; i < count; ++i) {
@@ -213,7 +211,7 @@ class MapPool {
       gather.finish(write);
     } else {
       for (int64_t i = 0; i < count; ++i) pick(line_at(lines, i * pitch_), line_at(picked_, i * windows));
-      for (int64_t i = 0; i < count * windows; i += kLanes) writer.write(picked_.at(i), count * windows - i);
+      writer.write_line(count * windows, [&](int64_t i) { return picked_.at(i); });
     }
     unit_writer = writer;
   }

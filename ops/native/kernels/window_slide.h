@@ -32,44 +32,63 @@ ONNX_MAXPOOL_INLINE void combine_parts(const Line<Lane, indexed> line, int64_t c
   }
 }
 
-// `count` windows, `step` (1 or 2) apart from the line's first cell on: calls write(cells, left) for each vector of
-// them in turn, where `left` windows, or all lanes, are wanted. The line has been combined as `slide` says.
-template <class Lane, bool indexed, class Write>
-ONNX_MAXPOOL_INLINE void take_windows(const Line<Lane, indexed> line, int64_t count, int64_t step, SlideTaps slide,
-                                      Write write) {
+// Rows of `count` windows each, from lines that lie `pitch` elements apart.
+template <class Lane, bool indexed>
+struct SlidingLines {
+  Line<Lane, indexed> first;
+  int64_t lines, pitch, count;
+};
+
+// Writes them in order; `cells_at(line, i)` has a line's windows from the i-th on.
+template <class Lane, bool indexed, class Writer, class CellsAt>
+ONNX_MAXPOOL_INLINE void write_lines(const SlidingLines<Lane, indexed>& from, Writer& writer, CellsAt cells_at) {
+  for (int64_t n = 0; n < from.lines; ++n) {
+    const Line<Lane, indexed> line = line_at(from.first, n * from.pitch);
+    writer.write_line(from.count, [&](int64_t i) { return cells_at(line, i); });
+  }
+}
+
+// Windows that start `step` (1 or 2) cells apart, of lines that have been combined as `slide` says.
+template <class Lane, bool indexed, class Writer>
+ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, int64_t step, SlideTaps slide,
+                                      Writer& writer) {
+  using Line = Line<Lane, indexed>;
   constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  const int64_t taps = slide.taps, apart = slide.apart;
-  if (step == 1) {
-    for (int64_t i = 0; i < count; i += kLanes) {
-      Cells<Lane, indexed> best = line.at(i);
-      for (int64_t tap = 1; tap < taps; ++tap) best = either(best, line.at(i + tap * apart));
-      write(best, count - i);
-    }
-  } else if (slide.part > 1) {
-    for (int64_t i = 0; i < count; i += kLanes) {
-      const int64_t x = 2 * i;
-      write(
-          even_lanes(either(line.at(x), line.at(x + apart)), either(line.at(x + kLanes), line.at(x + kLanes + apart))),
-          count - i);
-    }
+  const int64_t apart = slide.taps == 1 ? 0 : slide.apart;  // a cell twice is that cell
+  const auto two = [=](const Line line, int64_t x) { return either(line.at(x), line.at(x + apart)); };
+  if (step == 1 && slide.taps == 3) {
+    write_lines(from, writer, [=](const Line line, int64_t i) { return either(two(line, i), line.at(i + 2)); });
+  } else if (step == 1) {
+    write_lines(from, writer, two);
+  } else if (slide.part > 1 || slide.taps == 1) {
+    write_lines(from, writer, [=](const Line line, int64_t i) {
+      return in_order(every_other_lane<0>(two(line, 2 * i), two(line, 2 * i + kLanes)));
+    });
   } else {
-    for (int64_t i = 0; i < count; i += kLanes) {
-      const Cells<Lane, indexed> a = line.at(2 * i), b = line.at(2 * i + kLanes);
-      Cells<Lane, indexed> best = even_lanes(a, b);
-      if (taps > 1) best = either(best, odd_lanes(a, b));
-      if (taps > 2) best = either(best, even_lanes(line.at(2 * i + 2), line.at(2 * i + 2 + kLanes)));
-      write(best, count - i);
+    const auto pairs = [](const Line line, int64_t x) {
+      const Cells<Lane, indexed> a = line.at(x), b = line.at(x + kLanes);
+      return either(every_other_lane<0>(a, b), every_other_lane<1>(a, b));
+    };
+    if (slide.taps == 2) {
+      write_lines(from, writer, [=](const Line line, int64_t i) { return in_order(pairs(line, 2 * i)); });
+    } else {
+      write_lines(from, writer, [=](const Line line, int64_t i) {
+        const int64_t x = 2 * i + 2;
+        return in_order(either(pairs(line, 2 * i), every_other_lane<0>(line.at(x), line.at(x + kLanes))));
+      });
     }
   }
 }
 
-// The same of windows of `length` cells. Changes the line.
-template <class Lane, bool indexed, class Write>
-ONNX_MAXPOOL_INLINE void slide(const Line<Lane, indexed> line, int64_t count, int64_t step, int64_t length,
-                               Write write) {
+// The same of windows of `length` cells. Changes the lines.
+template <class Lane, bool indexed, class Writer>
+ONNX_MAXPOOL_INLINE void slide(const SlidingLines<Lane, indexed>& from, int64_t step, int64_t length,
+                               Writer& writer) {
   const SlideTaps taps = slide_taps(length);
-  combine_parts(line, step * (count - 1) + length, taps.part);
-  take_windows(line, count, step, taps, write);
+  for (int64_t n = 0; n < from.lines && taps.part > 1; ++n) {
+    combine_parts(line_at(from.first, n * from.pitch), step * (from.count - 1) + length, taps.part);
+  }
+  take_windows(from, step, taps, writer);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ template <class Element, class Lane, bool indexed>
 class WindowWriter {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   using Bits = Vector<Element, kLanes * sizeof(Element)>;
+  using OutputOrder = typename OrderFor<Element, indexed>::type;
 
  public:
   // For the lines of windows from `begin` to `end`.
@@ -19,52 +20,92 @@ class WindowWriter {
         output_(begin * job.columns.count),
         end_(end * job.columns.count),
         per_plane_(job.depth.count * job.rows.count * job.columns.count) {
+    if (!indexed || job.index_step == 0) return;
     const int64_t plane = output_ / per_plane_;
     plane_end_ = (plane + 1) * per_plane_;
     first_index_ = plane * job.index_step;
   }
 
-  // The next outputs: the first `count` lanes, or all. They are one contiguous piece, so that lanes beyond are
-  // overwritten by what follows; but nothing may stick out of the piece.
-  void write(const Cells<Lane, indexed>& best, int64_t count) {
+  // The next outputs: the first `count` lanes, or all. A unit's outputs are one contiguous piece, so that lanes beyond
+  // are overwritten by what follows; but nothing may stick out of the piece.
+  ONNX_MAXPOOL_INLINE void write(const Cells<Lane, indexed>& best, int64_t count) {
     if (count > kLanes) count = kLanes;
-    const Bits values = order_.from_key(truncate_to<Element, Lane, kLanes>(best.key));
-    const bool whole = output_ + kLanes <= end_;
-    Element* to = static_cast<Element*>(job_->y) + output_;
-    if (whole) {
-      store(to, values);
+    if (output_ + kLanes > end_ || (indexed && output_ + count > plane_end_)) {
+      write_lanes(best, count);
+    } else if (indexed && job_->indices_are_64_bits) {
+      write_vector<uint64_t>(order_, 0, best);
     } else {
-      __builtin_memcpy(to, &values, static_cast<size_t>(count) * sizeof(Element));
-    }
-    if constexpr (indexed) {
-      if (job_->indices_are_64_bits) {
-        write_indices<uint64_t>(best.position, count, whole);
-      } else {
-        write_indices<uint32_t>(best.position, count, whole);
-      }
+      write_vector<uint32_t>(order_, 0, best);
     }
     output_ += count;
+    if (indexed && output_ == plane_end_) next_plane();
+  }
+
+  // The next `count` outputs, all of one plane: `cells_at(i)` has those from the i-th on, for each vector in turn.
+  template <class CellsAt>
+  ONNX_MAXPOOL_INLINE void write_line(int64_t count, CellsAt cells_at) {
+    if (indexed && job_->indices_are_64_bits) {
+      write_line_as<uint64_t>(count, cells_at);
+    } else {
+      write_line_as<uint32_t>(count, cells_at);
+    }
   }
 
  private:
+  template <class Index, class CellsAt>
+  ONNX_MAXPOOL_INLINE void write_line_as(int64_t count, CellsAt cells_at) {
+    const auto order = order_;
+    const int64_t fits = end_ - output_ - kLanes + 1, whole = count < fits ? count : fits;
+    int64_t i = 0;
+    for (; i < whole; i += kLanes) write_vector<Index>(order, i, cells_at(i));
+    for (; i < count; i += kLanes) {
+      const int64_t left = count - i < kLanes ? count - i : kLanes;
+      output_ += i;
+      write_lanes(cells_at(i), left);
+      output_ -= i;
+    }
+    output_ += count;
+    if (indexed && output_ == plane_end_) next_plane();
+  }
+
+  // A vector of outputs, the `i`-th from here on.
   template <class Index>
-  void write_indices(const Vector<Lane, kVectorBytes>& position, int64_t count, bool whole) {
-    Lane positions[kLanes];
-    store(positions, position);
-    Index* to = static_cast<Index*>(job_->indices) + output_;
-    Index rest[kLanes];
-    Index* out = whole ? to : rest;
-    if (job_->index_step == 0 || output_ + count <= plane_end_) {
+  ONNX_MAXPOOL_INLINE void write_vector(const OutputOrder order, int64_t i, const Cells<Lane, indexed>& best) const {
+    const Bits values = order.from_key(truncate_to<Element, Lane, kLanes>(best.key));
+    store(static_cast<Element*>(job_->y) + output_ + i, values);
+    if constexpr (indexed) {
+      Lane positions[kLanes];
+      store(positions, best.position);
+      Index* const to = static_cast<Index*>(job_->indices) + output_ + i;
       const Index first = static_cast<Index>(first_index_);
-      for (int i = 0; i < kLanes; ++i) out[i] = first + static_cast<Index>(positions[i]);
-    } else {
-      for (int i = 0; i < count; ++i) {
-        if (output_ + i == plane_end_) next_plane();
-        out[i] = static_cast<Index>(first_index_) + static_cast<Index>(positions[i]);
+      for (int lane = 0; lane < kLanes; ++lane) to[lane] = first + static_cast<Index>(positions[lane]);
+    }
+  }
+
+  // Where the piece ends within the vector, or a plane does. By value, so that no writer has to lie in memory.
+  ONNX_MAXPOOL_NOINLINE static void write_lanes(WindowWriter writer, Cells<Lane, indexed> best, int64_t count) {
+    const Bits values = writer.order_.from_key(truncate_to<Element, Lane, kLanes>(best.key));
+    __builtin_memcpy(static_cast<Element*>(writer.job_->y) + writer.output_, &values,
+                     static_cast<size_t>(count) * sizeof(Element));
+    if constexpr (indexed) {
+      for (int64_t i = 0; i < count; ++i, ++writer.output_) {
+        if (writer.output_ == writer.plane_end_) writer.next_plane();
+        writer.write_index(best.position[i]);
       }
     }
-    if (!whole) __builtin_memcpy(to, rest, static_cast<size_t>(count) * sizeof(Index));
-    if (job_->index_step && output_ + count == plane_end_) next_plane();
+  }
+  void write_lanes(const Cells<Lane, indexed>& best, int64_t count) {
+    write_lanes(*this, best, count);
+    while (indexed && output_ + count > plane_end_) next_plane();
+  }
+
+  void write_index(Lane position) {
+    const int64_t index = first_index_ + position;
+    if (job_->indices_are_64_bits) {
+      static_cast<int64_t*>(job_->indices)[output_] = index;
+    } else {
+      static_cast<uint32_t*>(job_->indices)[output_] = static_cast<uint32_t>(index);
+    }
   }
 
   void next_plane() {
@@ -73,10 +114,11 @@ class WindowWriter {
   }
 
   const PoolJob* job_;
-  typename OrderFor<Element, indexed>::type order_;
+  OutputOrder order_;
   int64_t output_;  // the next one's number
   int64_t end_, per_plane_;
-  int64_t plane_end_, first_index_;  // of the plane that the next output belongs to
+  // Of the plane that the next output belongs to; all planes are one where indices count in each plane anew.
+  int64_t plane_end_ = INT64_MAX, first_index_ = 0;
 };
 
 }  // namespace

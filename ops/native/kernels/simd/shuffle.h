@@ -42,20 +42,6 @@ inline V interleave_upper(V a, V b) {
   return shuffled<Key, InterleavedInBlocks<sizeof(V) / sizeof(Key), 16 / sizeof(Key), 1>>(a, b);
 }
 
-// Of the whole vectors their lower halves in turn, a0 b0 a1 b1 ..., or the upper ones.
-template <int lanes, int upper>
-struct Interleaved {
-  static constexpr int of(int i) { return upper * lanes / 2 + i / 2 + i % 2 * lanes; }
-};
-template <class Key, class V>
-inline V interleave_whole_lower(V a, V b) {
-  return shuffled<Key, Interleaved<sizeof(V) / sizeof(Key), 0>>(a, b);
-}
-template <class Key, class V>
-inline V interleave_whole_upper(V a, V b) {
-  return shuffled<Key, Interleaved<sizeof(V) / sizeof(Key), 1>>(a, b);
-}
-
 // Every other lane, a0 a2 ... b0 b2 ..., or a1 a3 ... b1 b3 .... Highway has the lower half's vector second.
 template <int odd>
 struct EveryOther {
@@ -70,7 +56,34 @@ inline V concat_odd(V a, V b) {
   return shuffled<Key, EveryOther<1>>(a, b);
 }
 
-// The same of blocks. After as many rounds of it as there are doublings of blocks in a vector, as many vectors are
+// The same in each pair of blocks: the lower half of a block is of `a`, the upper one of `b`. One instruction where
+// those above take several, and `concat_words` puts the halves in order.
+template <int lanes, int per_block, int odd>
+struct EveryOtherInBlocks {
+  static constexpr int of(int i) {
+    return i / per_block * per_block + 2 * i % per_block + odd + i % per_block * 2 / per_block * lanes;
+  }
+};
+template <class Key, class V>
+inline V concat_even_in_blocks(V a, V b) {
+  return shuffled<Key, EveryOtherInBlocks<sizeof(V) / sizeof(Key), 16 / sizeof(Key), 0>>(a, b);
+}
+template <class Key, class V>
+inline V concat_odd_in_blocks(V a, V b) {
+  return shuffled<Key, EveryOtherInBlocks<sizeof(V) / sizeof(Key), 16 / sizeof(Key), 1>>(a, b);
+}
+
+// Halves of blocks: all lower ones, then all upper ones.
+template <int words>
+struct EveryOtherWord {
+  static constexpr int of(int i) { return 2 * i % words + 2 * i / words; }
+};
+template <class V>
+inline V concat_words(V v) {
+  return shuffled<int64_t, EveryOtherWord<sizeof(V) / 8>>(v, v);
+}
+
+// concat_even of blocks. After as many rounds of it as there are doublings of blocks in a vector, as many vectors are
 // transposed by blocks.
 template <int odd>
 struct EveryOtherBlock {

@@ -52,7 +52,7 @@ inline V load_once(const Key* from) {
 #if defined(__clang__)  // which does not
 #elif defined(__AVX512VL__)
   __asm__("" : "+v"(v));
-#elif defined(__AVX__)
+#elif defined(__SSE2__)
   __asm__("" : "+x"(v));
 #endif
   return v;
@@ -65,15 +65,16 @@ inline void store(Key* to, V v) {
 
 // Has the line that `apart` elements lie from here brought into the cache; it may be no element's. Processors foresee
 // the next line of a stream, but neither the next row of one that was cut nor as many streams as are read here.
+// Always inline: GCC takes a function that only prefetches for one without effects, and leaves calls of it out.
 template <class Key>
-inline void prefetch(const Key* from, int64_t apart) {
+ONNX_MAXPOOL_INLINE void prefetch(const Key* from, int64_t apart) {
   __builtin_prefetch(
       reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(apart) * sizeof(Key)));
 }
 
 // Of memory that is read from end to end: where a page ends, processors look no further by themselves.
 template <class Key>
-inline void prefetch_next_page(const Key* from) {
+ONNX_MAXPOOL_INLINE void prefetch_next_page(const Key* from) {
   prefetch(from, 4096 / static_cast<int64_t>(sizeof(Key)));
 }
 
