@@ -33,9 +33,9 @@ class WindowWriter {
     if (output_ + kLanes > end_ || (indexed && output_ + count > plane_end_)) {
       write_lanes(best, count);
     } else if (indexed && job_->indices_are_64_bits) {
-      write_vector<uint64_t>(order_, 0, best);
+      place<uint64_t>().write(order_, 0, best);
     } else {
-      write_vector<uint32_t>(order_, 0, best);
+      place<uint32_t>().write(order_, 0, best);
     }
     output_ += count;
     if (indexed && output_ == plane_end_) next_plane();
@@ -52,34 +52,45 @@ class WindowWriter {
   }
 
  private:
+  // What the next outputs need, in variables of its own, as the compiler takes any store for one to a member.
+  template <class Index>
+  struct Place {
+    Element* values;
+    Index* indices;
+    Index first;
+
+    // A vector of outputs, the `i`-th from here on.
+    ONNX_MAXPOOL_INLINE void write(const OutputOrder& order, int64_t i, const Cells<Lane, indexed>& best) const {
+      const Bits bits = order.from_key(truncate_to<Element, Lane, kLanes>(best.key));
+      store(values + i, bits);
+      if constexpr (indexed) {
+        Lane positions[kLanes];
+        store(positions, best.position);
+        for (int lane = 0; lane < kLanes; ++lane) indices[i + lane] = first + static_cast<Index>(positions[lane]);
+      }
+    }
+  };
+  template <class Index>
+  ONNX_MAXPOOL_INLINE Place<Index> place() const {
+    Place<Index> place = {static_cast<Element*>(job_->y) + output_, nullptr, static_cast<Index>(first_index_)};
+    if (indexed) place.indices = static_cast<Index*>(job_->indices) + output_;
+    return place;
+  }
+
   template <class Index, class CellsAt>
   ONNX_MAXPOOL_INLINE void write_line_as(int64_t count, CellsAt cells_at) {
-    const auto order = order_;
+    const OutputOrder order = order_;
+    const Place<Index> to = place<Index>();
     const int64_t fits = end_ - output_ - kLanes + 1, whole = count < fits ? count : fits;
     int64_t i = 0;
-    for (; i < whole; i += kLanes) write_vector<Index>(order, i, cells_at(i));
+    for (; i < whole; i += kLanes) to.write(order, i, cells_at(i));
     for (; i < count; i += kLanes) {
-      const int64_t left = count - i < kLanes ? count - i : kLanes;
       output_ += i;
-      write_lanes(cells_at(i), left);
+      write_lanes(cells_at(i), count - i < kLanes ? count - i : kLanes);
       output_ -= i;
     }
     output_ += count;
     if (indexed && output_ == plane_end_) next_plane();
-  }
-
-  // A vector of outputs, the `i`-th from here on.
-  template <class Index>
-  ONNX_MAXPOOL_INLINE void write_vector(const OutputOrder order, int64_t i, const Cells<Lane, indexed>& best) const {
-    const Bits values = order.from_key(truncate_to<Element, Lane, kLanes>(best.key));
-    store(static_cast<Element*>(job_->y) + output_ + i, values);
-    if constexpr (indexed) {
-      Lane positions[kLanes];
-      store(positions, best.position);
-      Index* const to = static_cast<Index*>(job_->indices) + output_ + i;
-      const Index first = static_cast<Index>(first_index_);
-      for (int lane = 0; lane < kLanes; ++lane) to[lane] = first + static_cast<Index>(positions[lane]);
-    }
   }
 
   // Where the piece ends within the vector, or a plane does. By value, so that no writer has to lie in memory.
