@@ -1,37 +1,14 @@
 // What a job takes by rows (kernels/window.cc), by maps (window_maps.h) and by planes (window_planes.h), in about
-// tenths of nanoseconds: the least is chosen. The constants were fitted to times of random jobs;
-// docs/benchmark/windows.md says how well they choose.
+// tenths of nanoseconds: the least is chosen. The constants are window_costs.h's; docs/benchmark/windows.md says how well
+// they choose.
 #pragma once
 
+#include "kernels/window_costs.h"
 #include "kernels/window_lines.h"
 #include "kernels/window_list.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
-
-struct RowsCost {
-  double line, row, row_vector, slide, gather_round, gathered_vector;
-};
-struct MapsCost {
-  double plane;
-  double key_row, key_vector, fold;  // rows become keys, then windows
-  double line, row, row_vector;      // or windows at once
-  double part, slide, slid_vector;   // columns
-  double picked, picked_line, gather_round, gathered_vector;
-};
-struct PlanesCost {
-  double transposed[4];  // a vector of elements of 1, 2, 4 and 8 bytes
-  double stored, combined, run, group;
-};
-
-template <bool indexed>
-constexpr RowsCost kRowsCost = indexed ? RowsCost{107, 35, 21, 32, 3.4, 36} : RowsCost{75, 30, 7.6, 13, 4.9, 9};
-template <bool indexed>
-constexpr MapsCost kMapsCost = indexed ? MapsCost{374, 63, 36, 13, 73, 43, 22, 41, 23, 8.6, 10, 61, 3.4, 36}
-                                       : MapsCost{287, 43, 11, 5.5, 31, 33, 8.3, 12, 7.6, 15, 3, 34, 7.2, 13};
-template <bool indexed>
-constexpr PlanesCost kPlanesCost =
-    indexed ? PlanesCost{{47, 25, 29, 29}, 35, 13, 12, 0} : PlanesCost{{19, 24, 21, 17}, 30, 7.3, 0, 0};
 
 // The windows of an axis that has a list of them.
 struct AxisWork {
@@ -64,6 +41,7 @@ inline bool is_sliding(const PoolAxis& axis) {
 template <class Lane, bool indexed>
 class JobCost {
   static constexpr int64_t kLanes = kVectorBytes / static_cast<int64_t>(sizeof(Lane));
+  static constexpr PlanCosts kCosts = kPlanCosts<indexed, sizeof(Lane) == 8>;
 
  public:
   // Its axes have lists of their windows.
@@ -76,7 +54,7 @@ class JobCost {
         map_rows_(product(depth_.cells, rows_.cells)) {}
 
   double by_rows() const {
-    constexpr RowsCost cost = kRowsCost<indexed>;
+    constexpr RowsCost cost = kCosts.rows;
     const bool sliding = is_sliding(job_.columns);
     double all = lines_ * cost.line;
     // As WindowPool::needs_no_line.
@@ -95,7 +73,7 @@ class JobCost {
   }
 
   double by_maps() const {
-    constexpr MapsCost cost = kMapsCost<indexed>;
+    constexpr MapsCost cost = kCosts.maps;
     const ColumnPlan plan = column_plan(job_, kLanes);
     const double line_vectors = static_cast<double>(plan.pitch) / kLanes;  // as lines lie one behind the other
     double all = cost.plane;
@@ -124,7 +102,7 @@ class JobCost {
 
   template <class Element>
   double by_planes() const {
-    constexpr PlanesCost cost = kPlanesCost<indexed>;
+    constexpr PlanesCost cost = kCosts.planes;
     constexpr double kTransposed =
         cost.transposed[log2_of(sizeof(Element))] * log2_of(kLanes) / log2_of(64 / sizeof(Lane));
     const int64_t outputs = depth_.count * rows_.count * columns_.count;
@@ -168,18 +146,17 @@ class JobCost {
 
 // What plans cost more where the tensor leaves the second cache: lines that are written once more, and as many streams
 // as there are lanes, which meet in the same lines of a cache where planes lie a multiple of 256 bytes apart.
-template <class Element>
 struct MemoryCost {
   double maps = 1, planes = 1;
 
-  explicit MemoryCost(const PoolJob& job) {
+  MemoryCost(const PoolJob& job, int64_t element_size, const BeyondCache& cost) {
     constexpr double kCacheBytes = 1 << 20;
     constexpr int64_t kSmallPlane = 8192;
-    const int64_t plane = job.depth.size * job.rows.size * job.columns.size * static_cast<int64_t>(sizeof(Element));
+    const int64_t plane = job.depth.size * job.rows.size * job.columns.size * element_size;
     if (static_cast<double>(plane) * static_cast<double>(job.planes) <= kCacheBytes) return;
     const bool aligned = plane % 256 == 0;
-    maps = aligned ? 1.6 : 1.25;
-    if (plane > kSmallPlane) planes = aligned ? 2.5 : 1.3;
+    maps = aligned ? cost.aligned_maps : cost.maps;
+    if (plane > kSmallPlane) planes = aligned ? cost.aligned_planes : cost.planes;
   }
 };
 
@@ -189,7 +166,7 @@ PoolPlan cheapest_plan(const PoolJob& job, bool maps, bool planes) {
   if (!maps && !planes) return PoolPlan::rows;
   const JobCost<Lane, indexed> cost(job);
   if (cost.is_one_long_window()) return PoolPlan::rows;
-  const MemoryCost<Element> more(job);
+  const MemoryCost more(job, sizeof(Element), kPlanCosts<indexed, sizeof(Lane) == 8>.beyond_cache);
   PoolPlan plan = PoolPlan::rows;
   double least = cost.by_rows();
   const auto consider = [&](PoolPlan other, double other_cost) {
