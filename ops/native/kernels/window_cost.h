@@ -150,13 +150,15 @@ struct MemoryCost {
   double maps = 1, planes = 1;
 
   MemoryCost(const PoolJob& job, int64_t element_size, const BeyondCache& cost) {
-    constexpr double kCacheBytes = 1 << 20;
+    constexpr double kCacheBytes = 1 << 20, kManyBytes = 4 << 20;
     constexpr int64_t kSmallPlane = 8192;
     const int64_t plane = job.depth.size * job.rows.size * job.columns.size * element_size;
-    if (static_cast<double>(plane) * static_cast<double>(job.planes) <= kCacheBytes) return;
-    const bool aligned = plane % 256 == 0;
+    const double bytes = static_cast<double>(plane) * static_cast<double>(job.planes);
+    if (bytes <= kCacheBytes) return;
+    const bool aligned = plane % 256 == 0, large = plane > kSmallPlane;
     maps = aligned ? cost.aligned_maps : cost.maps;
-    if (plane > kSmallPlane) planes = aligned ? cost.aligned_planes : cost.planes;
+    // Small planes lie side by side in memory, too, until there are many.
+    if (large || bytes > kManyBytes) planes = large && aligned ? cost.aligned_planes : cost.planes;
   }
 };
 
