@@ -205,13 +205,17 @@ void fuzz_roi_kernels(ByteSource& source) {
     const std::vector<RoiUnit> units = divide(kernel.vector_bytes / static_cast<int64_t>(element_size(type)));
     run_units(job, shared ? kernel.shared : kernel.separate, job.unit_count, threads);
     compare(kernels.target, *y, expected, words);
+    const auto by_mode = [&](const RoiKernel::Mode& mode, int64_t channels, const std::string& name) {
+      const auto out =
+          stand_in::tensor(type, {job.dims.rois, job.dims.channels, job.dims.bins_y, job.dims.bins_x}, offset);
+      job.y = out->block.data();
+      const std::vector<RoiUnit> its_units = divide(channels);
+      run_units(job, mode, job.unit_count, threads);
+      compare(kernels.target, *out, expected, name + ", " + words);
+    };
+    by_mode(kernel.few_channels, job.dims.channels, "few channels");
     if (std::max(job.dims.width, job.dims.bins_x) > kernel.narrow_map_width) continue;
-    const auto narrow =
-        stand_in::tensor(type, {job.dims.rois, job.dims.channels, job.dims.bins_y, job.dims.bins_x}, offset);
-    job.y = narrow->block.data();
-    const std::vector<RoiUnit> narrow_units = divide(kNarrowMapChannels);
-    run_units(job, kernel.narrow_map, job.unit_count, threads);
-    compare(kernels.target, *narrow, expected, "narrow map, " + words);
+    by_mode(kernel.narrow_map, kNarrowMapChannels, "narrow map");
   }
 }
 

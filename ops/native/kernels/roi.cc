@@ -1,6 +1,6 @@
 // The maximum over the bins of ROIs. Compiled once per target.
 //
-// But for narrow maps, lanes are channels: a block of as many channels as fit a vector is pooled at once, so that every
+// But for narrow maps and few channels, lanes are channels: a block of as many channels as fit a vector is pooled at once, so that every
 // step but the last is the same plain maximum whatever a bin's width. At the end a ROI's bins are transposed to the
 // output's order, in which the block is one contiguous piece.
 //
@@ -10,6 +10,7 @@
 #include "kernels/roi.h"
 
 #include "kernels/roi_bins.h"
+#include "kernels/roi_few_channels.h"
 #include "kernels/roi_map.h"
 #include "kernels/roi_narrow_map.h"
 #include "kernels/roi_table.h"
@@ -171,7 +172,9 @@ constexpr RoiKernel kernel() {
                       {Scratch<Key, bytes>::shared_bytes, Pool::run_shared},
                       {Scratch<Key, bytes>::separate_bytes, Pool::run_separate},
                       {},
-                      0};
+                      0,
+                      {FewChannelsPool<Key>::scratch_bytes, FewChannelsPool<Key>::run},
+                      kVectorBytes};
 #if defined(__AVX512BW__)
   using NarrowMap = NarrowMapPool<Key>;
   kernel.narrow_map = {NarrowMap::scratch_bytes, NarrowMap::run};

@@ -51,7 +51,12 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   const int64_t tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
   narrow_map_ +=
       bins_y * (kBinRow + kBinColumn * static_cast<double>(widest) + kBinLine * static_cast<double>(tallest));
+  few_channels_ += bins_y * (kLineOfBins + kLineBin * static_cast<double>(shape_.bins_x));
   if (tallest == 0 || width == 0) return;
+  const double line_lanes = std::max(static_cast<double>(shape_.line_bytes) / element_bytes_, 1.0);
+  few_channels_ +=
+      bins_y * (static_cast<double>(tallest) * (kLineRow + kLineVector * std::ceil(width / line_lanes)) +
+                static_cast<double>(shape_.bins_x) * kWideBin * std::floor(static_cast<double>(widest) / line_lanes));
   top_ = std::min<int64_t>(top_, rows[0].start);
   bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
   touched_ += weight * lines(static_cast<double>(rows[shape_.bins_y - 1].end - rows[0].start), width);
@@ -84,16 +89,25 @@ double RoiCost::line() const {
   return kLine * beyond(bytes, kMiB / 2, 1.5 * kMiB) + kFarLine * beyond(bytes, 16 * kMiB, 32 * kMiB);
 }
 
-double RoiCost::separate() const {
-  const auto rois = static_cast<double>(shape_.rois), rows = rois * static_cast<double>(shape_.bins_y);
-  const double block = lanes_ * element_bytes_ * static_cast<double>(shape_.height * shape_.width);
+double RoiCost::straight(double channels) const {
+  const double block = channels * element_bytes_ * static_cast<double>(shape_.height * shape_.width);
   const double all = std::max(
       groups_ * static_cast<double>(bottom_ - top_) * static_cast<double>(shape_.width) * element_bytes_ / 64, 1.0);
   const double first = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
   const double again = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB) + kLine * beyond(block, kMiB, 2 * kMiB);
+  return first * line() + touched_ * again;
+}
+
+double RoiCost::few_channels() const {
+  const auto channels = static_cast<double>(shape_.channels);
+  return static_cast<double>(shape_.rois) * kFewChannelsRoi + channels * (few_channels_ + straight(channels));
+}
+
+double RoiCost::separate() const {
+  const auto rois = static_cast<double>(shape_.rois), rows = rois * static_cast<double>(shape_.bins_y);
   const double channels = std::min(lanes_, static_cast<double>(shape_.channels) / static_cast<double>(shape_.blocks));
   return lanes_ * kTranspose * part_ * squares_ +
-         channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ + first * line() + touched_ * again) +
+         channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ + straight(lanes_)) +
          columns_ + rows * (kBinsRow + kSquaresRow) +
          rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
 }

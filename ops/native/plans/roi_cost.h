@@ -45,6 +45,11 @@ constexpr double kBinLine = 1;    // each row of its bins
 // For each unit: an ROI, and a column of its bins.
 constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 
+// The few_channels mode: an ROI; and for each channel a row of bins, a row of the map in it, as many of its cells as a
+// vector has, a bin, and each vector of a wide one beyond its first.
+constexpr double kFewChannelsRoi = 80, kLineOfBins = 18, kLineRow = 4, kLineVector = 1.8, kLineBin = 7.5,
+                 kWideBin = 1.6;
+
 // To find a window, before there is a plan.
 constexpr double kWindow = 15;
 
@@ -69,12 +74,16 @@ class RoiCost {
   // The narrow_map mode, for a unit of so many channels: to read an image's map, and to pool all ROIs.
   double fill_narrow_map(double channels) const;
   double narrow_map(double channels) const;
+  // The few_channels mode, of all channels.
+  double few_channels() const;
 
  private:
   void add(const RoiWindow* rows, const RoiWindow* columns, double weight);
   // Of memory, for each channel.
   double lines(double rows, double width) const;
   double line() const;
+  // What ROIs touch that are pooled straight from the map, so many channels at a time.
+  double straight(double channels) const;
 
   const RoiShape& shape_;
   const double groups_;
@@ -85,7 +94,7 @@ class RoiCost {
   double touched_ = 0;                             // lines of memory, for each channel
   std::array<double, kMostLevels + 1> shared_{};   // cycles, with so many levels of tables
   std::array<double, kMostLevels + 1> at_most_{};  // the same of ROIs that have no use for more levels
-  double narrow_map_ = 0;                          // cycles for each channel
+  double narrow_map_ = 0, few_channels_ = 0;       // cycles for each channel
 };
 
 }  // namespace onnx_maxpool

@@ -32,6 +32,7 @@ struct RoiShape : RoiDims {
   int64_t narrow_map_width;  // the kernel's
   int64_t threads;           // that run at once
   int64_t input_bytes;       // of all images
+  int64_t line_bytes = 0;    // of the few_channels mode's vectors; 0 where it must not be chosen
 };
 
 // The plan that should take the least time.

@@ -1,0 +1,99 @@
+// The maximum over the bins of ROIs on maps of few channels, each by itself: lanes are neighbouring columns, as where
+// windows are pooled by rows (kernels/window.cc), so that none is idle for want of a channel.
+//
+//   rows of a row of bins ----> line ----> bins, folded ----> output
+//                  window_line.h        window_gather.h
+#pragma once
+
+#include "kernels/roi.h"
+#include "kernels/window_gather.h"
+#include "kernels/window_writer.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+template <class Key>
+class FewChannelsPool {
+  static constexpr int64_t kLanes = kVectorBytes / sizeof(Key);
+  static constexpr int64_t kLines = 4;  // at once, for which the reason is WindowPool::lines_at_once's
+  using RowLine = Line<Key, false>;
+  using Bins = Gather<Key, false>;
+
+ public:
+  static size_t scratch_bytes(const RoiJob& job) { return static_cast<size_t>(kLines * pitch(job)) * sizeof(Key); }
+
+  static void run(const RoiJob& job, int64_t number, void* scratch) {
+    const RoiUnit unit = job.units[number];
+    const FewChannelsPool pool(job, scratch);
+    for (int64_t i = unit.begin; i < unit.end; ++i) pool.pool_roi(unit.image, job.rois_by_image[i]);
+  }
+
+ private:
+  FewChannelsPool(const RoiJob& job, void* scratch)
+      : job_(job), pitch_(pitch(job)), lines_{static_cast<Key*>(scratch), static_cast<Key*>(scratch)} {
+    const RoiDims& dims = job.dims;
+    planes_.x = job.x;
+    planes_.y = job.y;
+    planes_.planes = dims.images * dims.channels;
+    planes_.depth.size = planes_.depth.count = 1;
+    planes_.rows.size = dims.height;
+    planes_.rows.count = dims.bins_y;
+    planes_.columns.size = dims.width;
+    planes_.columns.count = dims.bins_x;
+    planes_.order = job.order;
+  }
+
+  static int64_t pitch(const RoiJob& job) { return (job.dims.width / kLanes + 2) * kLanes; }
+  RowLine line(int64_t i) const { return line_at(lines_, i * pitch_); }
+  static bool is_empty(RoiWindow window) { return window.start >= window.end; }
+
+  ONNX_MAXPOOL_NOINLINE void pool_roi(int64_t image, int64_t roi) const {
+    const RoiDims& dims = job_.dims;
+    const int64_t bins_y = dims.bins_y, cells = dims.height * dims.width, first = roi * dims.channels * bins_y;
+    const RoiWindow* const rows = job_.rows + roi * bins_y;
+    const RoiWindow* const columns = job_.columns + roi * dims.bins_x;
+    const LineFiller<Key, Key, false> filler(planes_);
+    WindowWriter<Key, Key, false> writer(planes_, first, first + dims.channels * bins_y);
+    const auto write = [&](const auto& bins, int64_t wanted) { writer.write(bins, wanted); };
+    Bins bins;
+    const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells;
+    for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
+      for (int64_t y = 0; y < bins_y; y += kLines) {
+        const int64_t lines = bins_y - y < kLines ? bins_y - y : kLines;
+        for (int64_t i = 0; i < lines; ++i) fill(filler, plane, rows[y + i], columns, line(i));
+        for (int64_t i = 0; i < lines; ++i) fold_bins(rows[y + i], columns, line(i), bins, write);
+      }
+    }
+    bins.finish(write);
+  }
+
+  // From the first bin's first column on.
+  ONNX_MAXPOOL_INLINE void fill(const LineFiller<Key, Key, false>& filler, const Key* plane, RoiWindow rows,
+                                const RoiWindow* columns, const RowLine to) const {
+    const Window span = {columns[0].start, columns[job_.dims.bins_x - 1].end};
+    if (is_empty(rows) || span.start >= span.end) return;
+    filler.template fill<false>(to, plane, {0, 1}, {rows.start, rows.end}, span);
+  }
+
+  template <class Write>
+  ONNX_MAXPOOL_INLINE void fold_bins(RoiWindow rows, const RoiWindow* columns, const RowLine from, Bins& bins,
+                                     Write write) const {
+    const Cells<Key, false> zero = {KeyOrder<Key>(job_.order).to_key(Vector<Key, kVectorBytes>{})};
+    const int64_t count = job_.dims.bins_x, start = columns[0].start;
+    for (int64_t j = 0; j < count; ++j) {
+      if (is_empty(rows) || is_empty(columns[j])) {
+        bins.add(zero, write);  // M9
+      } else {
+        bins.add(fold(from, {columns[j].start - start, columns[j].end - start}), write);
+      }
+    }
+  }
+
+  const RoiJob& job_;
+  const int64_t pitch_;
+  const RowLine lines_;
+  PoolJob planes_{};  // what readers and writers of planes need to know
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
