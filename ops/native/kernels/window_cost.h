@@ -1,6 +1,6 @@
 // What a job takes by rows (kernels/window.cc), by maps (window_maps.h) and by planes (window_planes.h), in about
-// tenths of nanoseconds: the least is chosen. The constants are window_costs.h's; docs/benchmark/windows.md says how well
-// they choose.
+// tenths of nanoseconds: the least is chosen. The constants are window_costs.h's; docs/benchmark/windows.md says how
+// well they choose.
 #pragma once
 
 #include "kernels/window_costs.h"
@@ -41,12 +41,12 @@ inline bool is_sliding(const PoolAxis& axis) {
 template <class Lane, bool indexed>
 class JobCost {
   static constexpr int64_t kLanes = kVectorBytes / static_cast<int64_t>(sizeof(Lane));
-  static constexpr PlanCosts kCosts = kPlanCosts<indexed, sizeof(Lane) == 8>;
 
  public:
-  // Its axes have lists of their windows.
-  explicit JobCost(const PoolJob& job)
+  // Its axes have lists of their windows. The costs are kPlanCosts, but where those are fitted.
+  JobCost(const PoolJob& job, const PlanCosts& costs)
       : job_(job),
+        costs_(costs),
         depth_(axis_work(job.depth, kLanes)),
         rows_(axis_work(job.rows, kLanes)),
         columns_(axis_work(job.columns, kLanes)),
@@ -54,7 +54,7 @@ class JobCost {
         map_rows_(product(depth_.cells, rows_.cells)) {}
 
   double by_rows() const {
-    constexpr RowsCost cost = kCosts.rows;
+    const RowsCost& cost = costs_.rows;
     const bool sliding = is_sliding(job_.columns);
     double all = lines_ * cost.line;
     // As WindowPool::needs_no_line.
@@ -73,7 +73,7 @@ class JobCost {
   }
 
   double by_maps() const {
-    constexpr MapsCost cost = kCosts.maps;
+    const MapsCost& cost = costs_.maps;
     const ColumnPlan plan = column_plan(job_, kLanes);
     const double line_vectors = static_cast<double>(plan.pitch) / kLanes;  // as lines lie one behind the other
     double all = cost.plane;
@@ -102,11 +102,11 @@ class JobCost {
 
   template <class Element>
   double by_planes() const {
-    constexpr PlanesCost cost = kCosts.planes;
-    constexpr double kTransposed =
-        cost.transposed[log2_of(sizeof(Element))] * log2_of(kLanes) / log2_of(64 / sizeof(Lane));
+    constexpr double kSteps = static_cast<double>(log2_of(kLanes)) / log2_of(64 / sizeof(Lane));
+    const PlanesCost& cost = costs_.planes;
+    const double transposed = cost.transposed[log2_of(sizeof(Element))] * kSteps;
     const int64_t outputs = depth_.count * rows_.count * columns_.count;
-    double group = cost.group + kTransposed * static_cast<double>(depth_.size) * whole(rows_.size * columns_.size);
+    double group = cost.group + transposed * static_cast<double>(depth_.size) * whole(rows_.size * columns_.size);
     if (outputs > 1) group += cost.stored * (indexed ? 2 : 1) * whole(outputs);
     const auto stage = [&](const AxisWork& axis, int64_t outer, int64_t inner, bool needed) {
       if (!needed && axis.is_identity) return;
@@ -140,6 +140,7 @@ class JobCost {
   }
 
   const PoolJob& job_;
+  const PlanCosts& costs_;
   const AxisWork depth_, rows_, columns_;
   const double lines_, map_rows_;  // of windows; of the map, as often as they are read
 };
@@ -166,9 +167,10 @@ struct MemoryCost {
 template <class Element, class Lane, bool indexed>
 PoolPlan cheapest_plan(const PoolJob& job, bool maps, bool planes) {
   if (!maps && !planes) return PoolPlan::rows;
-  const JobCost<Lane, indexed> cost(job);
+  constexpr const PlanCosts& costs = kPlanCosts<indexed, sizeof(Lane) == 8>;
+  const JobCost<Lane, indexed> cost(job, costs);
   if (cost.is_one_long_window()) return PoolPlan::rows;
-  const MemoryCost more(job, sizeof(Element), kPlanCosts<indexed, sizeof(Lane) == 8>.beyond_cache);
+  const MemoryCost more(job, sizeof(Element), costs.beyond_cache);
   PoolPlan plan = PoolPlan::rows;
   double least = cost.by_rows();
   const auto consider = [&](PoolPlan other, double other_cost) {

@@ -1,0 +1,159 @@
+#include "window_jobs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "base/window_plan.h"
+
+namespace {
+
+using namespace onnx_maxpool;
+
+using Clock = std::chrono::steady_clock;
+constexpr double kShortest = 300e-6;  // seconds of a sample
+constexpr int kSamples = 5;
+constexpr int64_t kMostCells = int64_t{1} << 21;
+
+struct alignas(64) Line {
+  char bytes[64];
+};
+
+WindowAxis sliding(int64_t size, int64_t length, int64_t step, int64_t padding) {
+  WindowAxis out = {{size, (size + 2 * padding - length) / step + 1, false, -padding, step, length}, {}};
+  for (int64_t i = 0; i < out.axis.count; ++i) {
+    out.windows.push_back(clip({i * step - padding, i * step - padding + length}, size));
+  }
+  return out;
+}
+
+WindowAxis even(int64_t size, int64_t count) {
+  if (size % count == 0) return sliding(size, size / count, size / count, 0);
+  WindowAxis out = {{size, count, true, 0, 0, 0}, {}};
+  even_windows(size, count, [&](int64_t, Window window) { out.windows.push_back(window); });
+  return out;
+}
+
+// As rows of the benchmark's grid are drawn.
+WindowShape some_shape(Random& random) {
+  constexpr ElementType kTypes[] = {ElementType::float_,   ElementType::float_, ElementType::float_,
+                                    ElementType::float16_, ElementType::int64_, ElementType::uint8_,
+                                    ElementType::int32_};
+  for (;;) {
+    WindowShape shape;
+    shape.type = kTypes[random.integer(0, 6)];
+    shape.indexed = random.chance(0.5);
+    shape.planes = (random.chance(0.5) ? 1 : random.log_integer(2, 64)) * random.log_integer(1, 2048);
+    const bool volume = random.chance(0.25), adaptive = random.chance(0.3);
+    const int64_t height = random.log_integer(7, volume ? 112 : 512);
+    const int64_t width = random.chance(0.5) ? height : std::max<int64_t>(7, random.log_integer(7, volume ? 112 : 512));
+    const int64_t depth = volume ? random.log_integer(4, 64) : 1;
+    const int64_t kind = random.integer(0, 2), padded = random.integer(0, 1);
+    const auto axis = [&](int64_t size) {
+      if (size == 1) return sliding(1, 1, 1, 0);
+      if (adaptive) return even(size, random.log_integer(1, 100));
+      const int64_t length = random.chance(0.6) ? random.integer(2, 3) : random.integer(1, volume ? 8 : 16);
+      const int64_t step = kind == 0 ? length : kind == 1 ? 1 : random.integer(1, 3), padding = padded * (length / 2);
+      if (size + 2 * padding < length) return sliding(size, size, 1, 0);
+      return sliding(size, length, step, padding);
+    };
+    shape.depth = axis(depth);
+    shape.rows = axis(height);
+    shape.columns = axis(width);
+    const int64_t windows = shape.depth.axis.count * shape.rows.axis.count * shape.columns.axis.count;
+    if (shape.planes * std::max(depth * height * width, windows) > kMostCells) continue;
+    char text[256];
+    const PoolAxis &z = shape.depth.axis, &y = shape.rows.axis, &x = shape.columns.axis;
+    std::snprintf(text, sizeof text, "%d planes of %dx%dx%d to %dx%dx%d, windows %dx%dx%d, steps %dx%dx%d, type %d%s",
+                  static_cast<int>(shape.planes), static_cast<int>(z.size), static_cast<int>(y.size),
+                  static_cast<int>(x.size), static_cast<int>(z.count), static_cast<int>(y.count),
+                  static_cast<int>(x.count), static_cast<int>(z.length), static_cast<int>(y.length),
+                  static_cast<int>(x.length), static_cast<int>(z.step), static_cast<int>(y.step),
+                  static_cast<int>(x.step), static_cast<int>(shape.type), shape.indexed ? ", indices" : "");
+    shape.text = text;
+    return shape;
+  }
+}
+
+double seconds(const PoolJob& job, const PoolKernel& kernel, Line* scratch, int64_t runs) {
+  const auto begin = Clock::now();
+  for (int64_t run = 0; run < runs; ++run) {
+    const int64_t units = kernel.units(job);
+    for (int64_t unit = 0; unit < units; ++unit) kernel.run(job, unit, scratch);
+  }
+  const std::chrono::duration<double> taken = Clock::now() - begin;
+  return taken.count() / static_cast<double>(runs);
+}
+
+}  // namespace
+
+int64_t Random::log_integer(double least, double most) {
+  return std::min(static_cast<int64_t>(most), static_cast<int64_t>(least * std::pow((most + 1) / least, share())));
+}
+
+int64_t Random::integer(int64_t least, int64_t most) {
+  return std::min(most, least + static_cast<int64_t>(share() * static_cast<double>(most - least + 1)));
+}
+
+WindowJobs::WindowJobs(unsigned seed)
+    : random_(seed), x_(static_cast<size_t>(kMostCells) * 8), y_(x_.size()), indices_(x_.size()) {
+  for (char& byte : x_) byte = static_cast<char>(random_.integer(-128, 127));
+}
+
+void WindowJobs::draw(bool indexed) {
+  do {
+    shape_ = some_shape(random_);
+  } while (shape_.indexed != indexed);
+  for (WindowAxis* axis : {&shape_.depth, &shape_.rows, &shape_.columns}) axis->axis.windows = axis->windows.data();
+  const int64_t cells = shape_.depth.axis.size * shape_.rows.axis.size * shape_.columns.axis.size;
+  job_ = {x_.data(),
+          y_.data(),
+          indexed ? indices_.data() : nullptr,
+          false,
+          cells,
+          shape_.planes,
+          shape_.depth.axis,
+          shape_.rows.axis,
+          shape_.columns.axis,
+          order_of(shape_.type)};
+}
+
+PlanKernels plan_kernels(const Kernels& kernels, const PoolJob& job, size_t element_size) {
+  PlanKernels plans = {};
+  const PoolKernel* const cheapest = kernels.pool(job, element_size, PoolPlan::cheapest);
+  for (int i = 0; i < kPlans; ++i) {
+    plans.of[i] = kernels.pool(job, element_size, kEachPlan[i]);
+    if (plans.of[i] == cheapest) plans.chosen = i;
+  }
+  return plans;
+}
+
+void time_plans(const PoolJob& job, const PlanKernels& plans, double best[kPlans]) {
+  std::vector<Line> scratch[kPlans];
+  int64_t runs[kPlans];
+  for (int i = 0; i < kPlans; ++i) {
+    best[i] = kNever;
+    const PoolKernel* const kernel = plans.of[i];
+    if (!kernel) continue;
+    scratch[i].resize(kernel->scratch_bytes(job) / sizeof(Line) + 1);
+    best[i] = seconds(job, *kernel, scratch[i].data(), 1);
+    best[i] = std::min(best[i], seconds(job, *kernel, scratch[i].data(), 1));
+    runs[i] = static_cast<int64_t>(kShortest / best[i]) + 1;
+  }
+  for (int sample = 0; sample < kSamples; ++sample) {
+    for (int i = 0; i < kPlans; ++i) {
+      if (plans.of[i]) best[i] = std::min(best[i], seconds(job, *plans.of[i], scratch[i].data(), runs[i]));
+    }
+  }
+}
+
+void Choices::add(double off, const std::string& job) {
+  ++count_;
+  fastest_ += off <= 1;
+  close_ += off <= 1.1;
+  sum_ += off;
+  if (off <= worst_) return;
+  worst_ = off;
+  worst_job_ = job;
+}
