@@ -169,7 +169,8 @@ class WindowPool {
         plane += cells_per_plane;
       }
       if constexpr (sliding) {
-        slide<Lane, indexed>({line_number(0), lines, RowLine::kArrays * line_cells_, piece.count}, step, length, writer);
+        slide<Lane, indexed>({line_number(0), lines, RowLine::kArrays * line_cells_, piece.count}, step, length,
+                             writer);
       } else {
         for (int64_t i = 0; i < lines && !direct; ++i) {
           for (int64_t j = 0; j < piece.count; ++j) gather.add(fold(line_number(i), windows[j]), write);

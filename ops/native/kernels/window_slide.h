@@ -82,8 +82,7 @@ ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, i
 
 // The same of windows of `length` cells. Changes the lines.
 template <class Lane, bool indexed, class Writer>
-ONNX_MAXPOOL_INLINE void slide(const SlidingLines<Lane, indexed>& from, int64_t step, int64_t length,
-                               Writer& writer) {
+ONNX_MAXPOOL_INLINE void slide(const SlidingLines<Lane, indexed>& from, int64_t step, int64_t length, Writer& writer) {
   const SlideTaps taps = slide_taps(length);
   for (int64_t n = 0; n < from.lines && taps.part > 1; ++n) {
     combine_parts(line_at(from.first, n * from.pitch), step * (from.count - 1) + length, taps.part);

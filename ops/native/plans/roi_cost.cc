@@ -107,9 +107,8 @@ double RoiCost::separate() const {
   const auto rois = static_cast<double>(shape_.rois), rows = rois * static_cast<double>(shape_.bins_y);
   const double channels = std::min(lanes_, static_cast<double>(shape_.channels) / static_cast<double>(shape_.blocks));
   return lanes_ * kTranspose * part_ * squares_ +
-         channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ + straight(lanes_)) +
-         columns_ + rows * (kBinsRow + kSquaresRow) +
-         rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
+         channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ + straight(lanes_)) + columns_ +
+         rows * (kBinsRow + kSquaresRow) + rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
 }
 
 double RoiCost::fill(int levels) const {

@@ -47,8 +47,8 @@ constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 
 // The few_channels mode: an ROI; and for each channel a row of bins, a row of the map in it, as many of its cells as a
 // vector has, a bin, and each vector of a wide one beyond its first.
-constexpr double kFewChannelsRoi = 80, kLineOfBins = 18, kLineRow = 4, kLineVector = 1.8, kLineBin = 7.5,
-                 kWideBin = 1.6;
+constexpr double kFewChannelsRoi = 90, kLineOfBins = 20, kLineRow = 4.5, kLineVector = 2, kLineBin = 8.5,
+                 kWideBin = 1.8;
 
 // To find a window, before there is a plan.
 constexpr double kWindow = 15;

@@ -122,7 +122,8 @@ class Planner {
 
   bool may_be_few() const { return is_of_few_channels(shape_); }
   Way few_channels() const {
-    return {&RoiKernel::few_channels, 0, best({1, roi_costs::kUnit, cost_.few_channels() / rois(), shape_.rois, false})};
+    return {&RoiKernel::few_channels, 0,
+            best({1, roi_costs::kUnit, cost_.few_channels() / rois(), shape_.rois, false})};
   }
 
   RoiPlan plan(const Way& way) const {
