@@ -94,7 +94,9 @@ double RoiCost::straight(double channels) const {
   const double all = std::max(
       groups_ * static_cast<double>(bottom_ - top_) * static_cast<double>(shape_.width) * element_bytes_ / 64, 1.0);
   const double first = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
-  const double again = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB) + kLine * beyond(block, kMiB, 2 * kMiB);
+  const double again =
+      kNearLine * beyond(block, 32 * kKiB, 64 * kKiB) +
+      (part_ < 1 ? kNarrowerLine * beyond(block, kMiB / 2, kMiB) : kLine * beyond(block, kMiB, 2 * kMiB));
   return first * line() + touched_ * again;
 }
 

@@ -36,6 +36,9 @@ constexpr double kSquaresRow = 20;  // a row of bins
 // A line of memory that comes from a cache that cores share, and beyond what comes from one's own; one that comes from
 // memory, beyond that; and one that is in a core's caches, but not in its first.
 constexpr double kLine = 3, kFarLine = 8, kNearLine = 1.5;
+// The first of these again, of a block that ROIs are pooled straight from, with narrower vectors: processors that have
+// no wider ones have smaller caches, too.
+constexpr double kNarrowerLine = 9;
 
 // For each channel of a narrow map.
 constexpr double kNarrowRow = 3;  // a row of the map
@@ -47,8 +50,8 @@ constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 
 // The few_channels mode: an ROI; and for each channel a row of bins, a row of the map in it, as many of its cells as a
 // vector has, a bin, and each vector of a wide one beyond its first.
-constexpr double kFewChannelsRoi = 90, kLineOfBins = 20, kLineRow = 4.5, kLineVector = 2, kLineBin = 8.5,
-                 kWideBin = 1.8;
+constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVector = 2.8, kLineBin = 12,
+                 kWideBin = 2.5;
 
 // To find a window, before there is a plan.
 constexpr double kWindow = 15;
