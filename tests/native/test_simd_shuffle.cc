@@ -13,10 +13,6 @@ struct Interleave {
     const Keys<Key, kLanes> a(random), b(random);
     // The i-th of the keys of two runs of `count` in turn, which begin at `from`.
     const auto in_turn = [&](int from, int i) { return i % 2 ? b.at[from + i / 2] : a.at[from + i / 2]; };
-    expect_lanes<Key>("interleave_whole_lower", interleave_whole_lower<Key>(a.vector(), b.vector()),
-                      [&](int i) { return in_turn(0, i); });
-    expect_lanes<Key>("interleave_whole_upper", interleave_whole_upper<Key>(a.vector(), b.vector()),
-                      [&](int i) { return in_turn(kLanes / 2, i); });
     constexpr int block = 16 / sizeof(Key);
     expect_lanes<Key>("interleave_lower", interleave_lower<Key>(a.vector(), b.vector()),
                       [&](int i) { return in_turn(i / block * block, i % block); });
@@ -33,6 +29,19 @@ struct Concat {
     const auto both = [&](int i) { return i < kLanes ? a.at[i] : b.at[i - kLanes]; };
     expect_lanes<Key>("concat_even", concat_even<Key>(a.vector(), b.vector()), [&](int i) { return both(2 * i); });
     expect_lanes<Key>("concat_odd", concat_odd<Key>(a.vector(), b.vector()), [&](int i) { return both(2 * i + 1); });
+    constexpr int kBlock = 16 / sizeof(Key), kHalf = kBlock / 2;
+    const auto in_blocks = [&](int i, int odd) {
+      const int lane = i / kBlock * kBlock + 2 * (i % kHalf) + odd;
+      return i % kBlock < kHalf ? a.at[lane] : b.at[lane];
+    };
+    expect_lanes<Key>("concat_even_in_blocks", concat_even_in_blocks<Key>(a.vector(), b.vector()),
+                      [&](int i) { return in_blocks(i, 0); });
+    expect_lanes<Key>("concat_odd_in_blocks", concat_odd_in_blocks<Key>(a.vector(), b.vector()),
+                      [&](int i) { return in_blocks(i, 1); });
+    expect_lanes<Key>("concat_words", concat_words(a.vector()), [&](int i) {
+      const int half = i * 2 / kLanes, word = i % (kLanes / 2) / kHalf;
+      return a.at[word * kBlock + half * kHalf + i % kHalf];
+    });
   }
 };
 
