@@ -30,11 +30,18 @@ def cpus() -> int:
     return os.cpu_count() or 1
 
 
+VECTORS = {"avx512bw": "AVX-512", "avx2": "AVX2"}
+"""Names of instruction sets, best first, by their flags in /proc/cpuinfo."""
+
+
 def cpu_model() -> str:
-    """The processor's name, as far as the system tells it."""
+    """The processor's name, as far as the system tells it, and its widest vectors: names such as AMD EPYC hide them."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, platform.processor() or platform.machine())
+    found = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    name = found.get("model name") or platform.processor() or platform.machine()
+    flags = found.get("flags", "").split()
+    vectors = next((f" with {title}" for flag, title in VECTORS.items() if flag in flags), "")
+    return name + vectors
