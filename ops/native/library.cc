@@ -14,7 +14,6 @@
 #include "operators/python_result.h"
 #include "runtime/custom_op.h"
 #include "runtime/handles.h"
-#include "runtime/keep_loaded.h"
 
 #if defined(_WIN32)
 #define ONNX_MAXPOOL_EXPORT __declspec(dllexport)

@@ -1,11 +1,10 @@
-// Fits the constants of kernels/window_costs.h, from which the model of cost (kernels/window_cost.h) knows what plans
-// take, to times of random jobs:
+// Fits the constants of the model of cost of windows (kernels/window_cost.h) to times of random jobs:
 //
 //   cmake -S . -B build/costs -G Ninja -DONNX_MAXPOOL_TESTS=ON
 //   cmake --build build/costs --target measure_window_costs && build/costs/tests/native/measure_window_costs SEED JOBS
 //
 // For each target that this processor runs, or for the one that ONNX_MAXPOOL_TARGET names, with indices and without,
-// for lanes of 64 bits and others, on so many jobs each. It prints what can stand in window_costs.h. Before that it
+// for lanes of 64 bits and others, on so many jobs each. It prints what can stand in window_cost.h. Before that it
 // says how well the constants that stand there and the fitted ones choose for jobs that were held back, a quarter of
 // all. Take the fitted ones only if they choose clearly better, and do with another seed too.
 //

@@ -12,7 +12,7 @@
 
 #include "operator_case.h"
 #include "require.h"
-#include "runtime/threads.h"
+#include "runtime/run.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 // these (van Herk and Gil-Werman need fewer for long windows, but two passes).
 #pragma once
 
-#include "kernels/window_bands.h"
+#include "kernels/window_list.h"
 #include "kernels/window_planes_layout.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {

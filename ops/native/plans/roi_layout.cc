@@ -1,7 +1,8 @@
-#include "plans/roi_layout.h"
-
+// The arrays behind a plan: a division's units, and the order of a sweep.
 #include <algorithm>
 #include <utility>
+
+#include "plans/roi_schedule.h"
 
 namespace onnx_maxpool {
 namespace {

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "plans/roi_cost.h"
-#include "plans/roi_layout.h"
 #include "plans/roi_schedule.h"
 
 namespace onnx_maxpool {

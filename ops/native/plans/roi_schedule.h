@@ -72,4 +72,8 @@ void divide(const std::vector<RoiGroup>& groups, const RoiDivision& division, in
   }
 }
 
+// Fills the units of a plan whose mode, sweep and rois_by_image are set and, for a sweep, its tasks and slots.
+void lay_out(const RoiShape& shape, const RoiWindows& windows, const std::vector<RoiGroup>& groups,
+             const RoiDivision& division, RoiPlan& plan);
+
 }  // namespace onnx_maxpool

@@ -62,4 +62,8 @@ class CustomOp : public OrtCustomOp {
   const std::vector<Parameter> inputs_, outputs_;
 };
 
+// Keeps this library loaded until the process ends. ONNX Runtime unloads it with the last session, and what it keeps
+// for the process would be lost.
+void keep_loaded();
+
 }  // namespace onnx_maxpool

@@ -1,4 +1,4 @@
-#include "runtime/keep_loaded.h"
+#include "runtime/custom_op.h"
 
 #if defined(_WIN32)
 #define NOMINMAX
