@@ -1,8 +1,8 @@
 // How a map's lines are laid out for kernels/window_maps.h, and windows over whole lines.
 #pragma once
 
-#include "kernels/window_list.h"
 #include "kernels/window_line.h"
+#include "kernels/window_list.h"
 #include "kernels/window_slide.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {

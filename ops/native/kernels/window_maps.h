@@ -11,9 +11,9 @@
 // become the best of 2, 4, ... cells first, and one to three of them make up a window.
 #pragma once
 
-#include "kernels/window_list.h"
 #include "kernels/window_gather.h"
 #include "kernels/window_lines.h"
+#include "kernels/window_list.h"
 #include "kernels/window_slide.h"
 #include "kernels/window_writer.h"
 

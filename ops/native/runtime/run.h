@@ -14,8 +14,9 @@
 
 namespace onnx_maxpool {
 
-// How many threads a session has for its nodes. The runtime does not tell, so a node's runs show it: work is offered to some number of workers, and as many take part
-// in it as there are threads. Until a run has shown it, there are taken to be as many as processors.
+// How many threads a session has for its nodes. The runtime does not tell, so a node's runs show it: work is offered to
+// some number of workers, and as many take part in it as there are threads. Until a run has shown it, there are taken
+// to be as many as processors.
 class Threads {
  public:
   Threads(int64_t processors, double cycles_worth_a_thread)

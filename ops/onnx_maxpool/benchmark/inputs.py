@@ -134,6 +134,7 @@ def undisputed(boxes: Array, case: RoiCase) -> Array:
 
 
 def agreed(extents: Integers, bins: int) -> Array:
-    """Which extents are cut alike in exact integers and in float32 (M7)."""
-    same = np.equal(even_windows(extents, bins), rounded_windows(extents, bins, np.float32))
-    return np.asarray(same.all(axis=(0, -1)))
+    """Which extents are cut alike in exact integers, in float32 and in double (M7)."""
+    exact = np.asarray(even_windows(extents, bins))
+    rounded = [np.equal(exact, rounded_windows(extents, bins, kind)) for kind in (np.float32, np.float64)]
+    return np.asarray(np.logical_and(*rounded).all(axis=(0, -1)))
