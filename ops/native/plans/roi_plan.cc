@@ -16,6 +16,7 @@ constexpr int64_t kLargestBins = int64_t{8} << 20, kBinsInCache = kCache / 2;
 constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
 // Of a narrow map that is no taller, a unit's channels are 32 KiB, and mostly in the first-level cache.
 constexpr int64_t kTallestNarrowMap = 32;
+constexpr int64_t kFewChannels = 16;
 
 bool sweeps(const RoiShape& shape, int levels) {
   return (levels + 1) * shape.height * shape.width * shape.vector_bytes > kCache;
@@ -29,9 +30,6 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
   }
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
 }
-
-// Where channels in the lanes may leave most of them idle.
-bool is_of_few_channels(const RoiShape& shape) { return shape.channels <= 16 && shape.line_bytes > 0; }
 
 // Whether a run is so small that to choose a plan takes longer than the best one could save: few ROIs of one image, of
 // which a block has all channels, and which have no more cells than one thread reads before another has woken. Narrow
@@ -119,7 +117,8 @@ class Planner {
             best({blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois(), shape_.rois, false})};
   }
 
-  bool may_be_few() const { return is_of_few_channels(shape_); }
+  // Where channels in the lanes may leave most of them idle.
+  bool has_few_channels() const { return shape_.channels <= kFewChannels && shape_.line_bytes > 0; }
   Way few_channels() const {
     return {&RoiKernel::few_channels, 0,
             best({1, roi_costs::kUnit, cost_.few_channels() / rois(), shape_.rois, false})};
@@ -164,7 +163,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
     if (const int levels = planner.best_levels(sweep); levels >= 0) consider(planner.shared(levels));
   }
   if (planner.may_permute()) consider(planner.narrow_map());
-  if (planner.may_be_few()) consider(planner.few_channels());
+  if (planner.has_few_channels()) consider(planner.few_channels());
   return planner.plan(chosen);
 }
 
@@ -176,7 +175,7 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
     if (planner.may_share(levels)) plans.push_back(planner.plan(planner.shared(levels)));
   }
   if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map()));
-  if (planner.may_be_few()) plans.push_back(planner.plan(planner.few_channels()));
+  if (planner.has_few_channels()) plans.push_back(planner.plan(planner.few_channels()));
   return plans;
 }
 
