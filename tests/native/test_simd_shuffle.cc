@@ -46,6 +46,21 @@ struct Concat {
 };
 
 template <class Key, int bytes>
+struct SlideDown {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  static void run(Random& random) {
+    if constexpr (bytes == kVectorBytes) {
+      const Keys<Key, kLanes> a(random), b(random);
+      const auto both = [&](int i) { return i < kLanes ? a.at[i] : b.at[i - kLanes]; };
+      expect_lanes<Key>("slide_down_lanes", slide_down_lanes<Key, 1>(a.vector(), b.vector()),
+                        [&](int i) { return both(i + 1); });
+      expect_lanes<Key>("slide_down_lanes", slide_down_lanes<Key, 2>(a.vector(), b.vector()),
+                        [&](int i) { return both(i + 2); });
+    }
+  }
+};
+
+template <class Key, int bytes>
 struct Combine {
   static constexpr int kLanes = bytes / sizeof(Key), kBlock = 16 / sizeof(Key), kBlocks = bytes / 16;
   static void run(Random& random) {
@@ -174,6 +189,7 @@ struct TransposeHalf {
 void test_shuffle() {
   for_each_vector<Interleave>();
   for_each_vector<Concat>();
+  for_each_vector<SlideDown>();
   for_each_vector<Combine>();
   for_each_vector<Blocks>();
   for_each_vector<Halves>();

@@ -60,7 +60,7 @@ class SparseTable {
   }
 
   // From the last row that was filled up to `top`.
-  void fill(int64_t top) {
+  ONNX_MAXPOOL_NOINLINE void fill(int64_t top) {
     while (filled_ > top) {
       // Rows of a narrow map together, as they lie one after the other in memory: no lanes are left over in each.
       const int64_t rows = filled_ - top < packed_rows_ ? filled_ - top : packed_rows_;
@@ -72,7 +72,7 @@ class SparseTable {
 
   // The lines that stand for these rows, of which there is one or more.
   ONNX_MAXPOOL_INLINE Lines<V> lines_of(RoiWindow rows) {
-    fill(rows.start);
+    if (rows.start < filled_) fill(rows.start);
     const int most = 31 - __builtin_clz(static_cast<unsigned>(rows.end - rows.start));
     const int k = most < levels_ ? most : levels_;
     const int64_t step = int64_t{1} << k;

@@ -35,7 +35,7 @@ class BinWriter {
       : order_(order), channels_(channels), bins_(bins), stream_(stream), buffers_(buffers) {}
 
   // `from` are the bins, (bins), and a vector's lanes of room; `destination` is of (channels, bins).
-  ONNX_MAXPOOL_INLINE void write(const V* from, Key* destination, StreamedCopy& copy) {
+  ONNX_MAXPOOL_NOINLINE void write(const V* from, Key* destination, StreamedCopy& copy) {
     // The buffer that the last ROI's copy does not still read.
     second_ = !second_;
     V* buffer = buffers_ + second_ * (bins_ + kLanes);

@@ -5,6 +5,7 @@
 // cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h), from which
 // windows are taken in one of two ways:
 //   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_slide.h);
+//              short ones that start one apart need no line;
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
 // Where windows are of one row, gathering folds the map itself and there is no line. Large windows of narrow
 // elements are window_large.h's where indices are wanted.
@@ -40,7 +41,8 @@ class WindowPool {
   }
 
   static size_t scratch_bytes(const PoolJob& job) {
-    return needs_no_line(job) ? 0 : static_cast<size_t>(lines_at_once(job) * line_elements(job)) * sizeof(Lane);
+    if (needs_no_line(job)) return 0;
+    return static_cast<size_t>(lines_at_once(job) * line_elements(job)) * sizeof(Lane);
   }
 
   static void run(const PoolJob& job, int64_t unit, void* scratch) {
@@ -90,25 +92,26 @@ class WindowPool {
   }
 
   // A line is read by vectors that straddle those which were written, for which the processor waits until those are in
-  // its cache. By the time that a few more lines are filled, they are.
+  // its cache. By the time that the rest of a long line or a few more lines are filled, they are.
   static int64_t lines_at_once(const PoolJob& job) {
-    const int64_t bytes = line_cells(job) * RowLine::kArrays * static_cast<int64_t>(sizeof(Lane));
-    return bytes < 4096 && is_one_piece(job) ? kMostLines : 1;
+    constexpr int64_t kLongLine = 6 * kLanes;
+    return job.columns.size < kLongLine && is_one_piece(job) ? kMostLines : 1;
   }
 
-  // Whether every window lies in one row.
+  // Whether windows are taken from the map's rows as they come: short ones that slide, and those that lie in one row.
   static bool needs_no_line(const PoolJob& job) {
+    if (sliding) return are_short(job.columns);
     const auto is_one_cell = [](const PoolAxis& axis) {
       return axis.size == 1 || (!axis.even && axis.grain == 1 && axis.length == 1);
     };
-    return !sliding && is_one_cell(job.depth) && is_one_cell(job.rows);
+    return is_one_cell(job.depth) && is_one_cell(job.rows);
   }
 
   static int64_t line_elements(const PoolJob& job) { return line_cells(job) * RowLine::kArrays; }
 
   void run(int64_t begin, int64_t end) {
     if (is_one_piece(job_)) {
-      pool_lines(begin, end, {0, job_.columns.count, job_.columns.windows});
+      pool(begin, end, {0, job_.columns.count, job_.columns.windows});
     } else {
       for (int64_t line = begin; line < end; ++line) pool_line_in_pieces(line);
     }
@@ -125,14 +128,47 @@ class WindowPool {
     for (int64_t first = 0; first < all; first += most) {
       const int64_t count = all - first < most ? all - first : most;
       if (!sliding) list_windows(job_.columns, first, count, listed_);
-      pool_lines(line, line + 1, {first, count, listed_});
+      pool(line, line + 1, {first, count, listed_});
     }
   }
 
-  // The lines from `begin` to `end`, or the same piece of each. What loops need is in variables of its own, as the
-  // compiler takes any store for one to a member.
+  // The lines from `begin` to `end`, or the same piece of each.
+  void pool(int64_t begin, int64_t end, const Piece& piece) {
+    if constexpr (sliding) {
+      if (needs_no_line(job_)) {
+        const int64_t length = job_.columns.length;
+        if (length == 1) return pool_short_windows<1>(begin, end, piece);
+        if (length == 2) return pool_short_windows<2>(begin, end, piece);
+        return pool_short_windows<3>(begin, end, piece);
+      }
+    }
+    pool_lines(begin, end, piece);
+  }
+
+  // What loops need is in variables of its own, as the compiler takes any store for one to a member.
+  template <int length>
+  ONNX_MAXPOOL_NOINLINE void pool_short_windows(int64_t begin, int64_t end, Piece piece) {
+    const PoolJob& job = job_;
+    const PoolAxis depth_axis = job.depth, row_axis = job.rows;
+    const int64_t rows = row_axis.count, cells_per_plane = plane_cells(job), column = columns_of(piece).start;
+    const Element* plane = static_cast<const Element*>(job.x) + begin / lines_per_plane(job) * cells_per_plane;
+    int64_t z = begin % lines_per_plane(job) / rows, y = begin % rows;
+    const CellReader<Element, Lane, indexed> reader(job);
+    WindowWriter<Element, Lane, indexed> writer = writer_;
+    for (int64_t line = begin; line < end; ++line) {
+      slide_rows<length>(job, reader, plane, window_at(depth_axis, z), window_at(row_axis, y), column, writer,
+                         piece.count);
+      if (++y < rows) continue;
+      y = 0;
+      if (++z < depth_axis.count) continue;
+      z = 0;
+      plane += cells_per_plane;
+    }
+    writer_ = writer;
+  }
+
   ONNX_MAXPOOL_NOINLINE void pool_lines(int64_t begin, int64_t end, Piece piece) {
-    const bool direct = needs_no_line(job_);
+    const bool direct = !sliding && needs_no_line(job_);
     const int64_t at_once = lines_at_once(job_), rows = job_.rows.count, cells_per_plane = plane_cells(job_);
     const Window columns = columns_of(piece);
     const Window* windows = piece.windows;

@@ -62,6 +62,20 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> first_lanes(Cells<Lane, indexed> cells,
   return cells;
 }
 
+// Lanes from `begin` to `end`, which may lie beyond them on either side.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> lanes_within(Cells<Lane, indexed> cells, int64_t begin, int64_t end) {
+  using V = Vector<Lane, kVectorBytes>;
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  begin = begin < 0 ? 0 : begin > kLanes ? kLanes : begin;
+  end = end < 0 ? 0 : end > kLanes ? kLanes : end;
+  const V number = lane_numbers<Lane>();
+  const auto within = (number >= V{} + static_cast<Lane>(begin)) & (number < V{} + static_cast<Lane>(end));
+  cells.key = within ? cells.key : V{} + kLowest<Lane>;
+  if constexpr (indexed) cells.position = within ? cells.position : V{} + kNowhere<Lane>;
+  return cells;
+}
+
 // The better of what is known before and of cells whose positions are all greater.
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE void follow(Cells<Lane, indexed>& best, const Cells<Lane, indexed>& next) {
@@ -114,6 +128,15 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_other_lane(const Cells<Lane, inde
   cells.key = lanes(a.key, b.key);
   if constexpr (indexed) cells.position = lanes(a.position, b.position);
   return cells;
+}
+// Lane i is that of `cells` and then `next` which is `n` further.
+template <int n, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_down(const Cells<Lane, indexed>& cells,
+                                                   const Cells<Lane, indexed>& next) {
+  Cells<Lane, indexed> slid;
+  slid.key = slide_down_lanes<Lane, n>(cells.key, next.key);
+  if constexpr (indexed) slid.position = slide_down_lanes<Lane, n>(cells.position, next.position);
+  return slid;
 }
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {

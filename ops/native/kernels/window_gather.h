@@ -43,7 +43,7 @@ class Gather {
   }
 
   template <class Write>
-  ONNX_MAXPOOL_NOINLINE void write_rest(Write write) {
+  ONNX_MAXPOOL_RARE void write_rest(Write write) {
     int left = count_;
 #pragma GCC unroll 6
     for (int half = kLanes / 2; half > 0; half /= 2) {
@@ -93,6 +93,7 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const CellReader<Element, Lane, in
     return first_lanes(cells_from<Lane, indexed>(key, offset + window.start), window.end - window.start);
   }
   const auto cells_at = [&](int64_t x) { return cells_from<Lane, indexed>(reader.keys_at(row + x), offset + x); };
+  prefetch_next_page(row + window.start);
   Cells<Lane, indexed> best = cells_at(window.start);
   int64_t x = window.start + kLanes;
   // Long windows by several vectors at once, so that none waits for the one before.

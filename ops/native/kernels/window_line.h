@@ -79,7 +79,7 @@ class CellReader {
 
  private:
   // By value, so that no reader has to lie in memory.
-  ONNX_MAXPOOL_NOINLINE static V last_keys(Order order, const Element* from, int64_t count) {
+  ONNX_MAXPOOL_RARE static V last_keys(Order order, const Element* from, int64_t count) {
     Element copy[kLanes] = {};
     __builtin_memcpy(copy, from, static_cast<size_t>(count) * sizeof(Element));
     return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(copy)));

@@ -13,7 +13,7 @@ inline Window clipped_window(const PoolAxis& axis, int64_t start, int64_t grains
   return {(start < 0 ? 0 : start) * axis.grain, (end < grains ? end : grains) * axis.grain};
 }
 
-ONNX_MAXPOOL_NOINLINE inline Window unlisted_window(const PoolAxis& axis, int64_t i) {
+ONNX_MAXPOOL_RARE inline Window unlisted_window(const PoolAxis& axis, int64_t i) {
   const int64_t n = axis.size / axis.grain;
   if (!axis.even) return clipped_window(axis, axis.first + i * axis.step, n);
   // i*n / count without a product that leaves 64 bits, as counts are below 2^31.

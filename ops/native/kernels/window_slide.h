@@ -1,4 +1,5 @@
-// Windows that start one or two cells apart: a vector holds a window per lane.
+// Windows that start one or two cells apart: a vector holds a window per lane. They are taken from lines, or short ones
+// from the map's rows as they come.
 //
 //   length 3     line     x0 x1 x2 x3 ...      length 5     line           x0 x1 x2 x3 x4 x5 x6 ...
 //              + 1 on     x1 x2 x3 x4 ...                 best of 2        01 12 23 34 45 56
@@ -89,6 +90,114 @@ ONNX_MAXPOOL_INLINE void slide(const SlidingLines<Lane, indexed>& from, int64_t 
   }
   take_windows(from, step, taps, writer);
 }
+
+template <int number>
+struct Constant {
+  static constexpr int value = number;
+};
+
+// The best over the rows of a product of windows, a vector of columns at a time. `rows` is 0 where they are not known
+// to be so many, one below the other.
+template <class Element, class Lane, bool indexed, int rows>
+class RowsOfWindow {
+  static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  using Best = Cells<Lane, indexed>;
+
+ public:
+  RowsOfWindow(const PoolJob& job, const CellReader<Element, Lane, indexed>& reader, const Element* plane, Window depth,
+               Window height)
+      : reader_(reader),
+        width_(job.columns.size),
+        slice_(job.rows.size * width_),
+        depth_(depth.end - depth.start),
+        height_(height.end - height.start),
+        offset_((depth.start * job.rows.size + height.start) * width_),
+        first_(plane + offset_),
+        least_(static_cast<const Element*>(job.x) - first_),
+        most_(reader.end - kLanes - (first_ + (depth_ - 1) * slice_ + (height_ - 1) * width_)) {}
+
+  // From column `x` on; columns beyond the map are padding.
+  ONNX_MAXPOOL_INLINE Best at(int64_t x) const {
+    if (x < least_ || x > most_) return at_end(*this, x);
+    const Best best =
+        fold(x, [this](const Element* row) __attribute__((always_inline)) { return reader_.keys_at(row); });
+    return x < 0 || x + kLanes > width_ ? lanes_within(best, -x, width_ - x) : best;
+  }
+
+ private:
+  template <class KeysAt>
+  ONNX_MAXPOOL_INLINE Best fold(int64_t x, const KeysAt& keys_at) const {
+    Best best = cells(x, keys_at);
+    if constexpr (rows > 0) {
+#pragma GCC unroll 4
+      for (int y = 1; y < rows; ++y) follow(best, cells(y * width_ + x, keys_at));
+    } else {
+      for (int64_t y = 1; y < height_; ++y) follow(best, cells(y * width_ + x, keys_at));
+      for (int64_t z = 1; z < depth_; ++z) {
+        for (int64_t y = 0; y < height_; ++y) follow(best, cells(z * slice_ + y * width_ + x, keys_at));
+      }
+    }
+    return best;
+  }
+  template <class KeysAt>
+  ONNX_MAXPOOL_INLINE Best cells(int64_t at, const KeysAt& keys_at) const {
+    return cells_from<Lane, indexed>(keys_at(first_ + at), offset_ + at);
+  }
+
+  // Where a vector would reach beyond the tensor. By value, so that no rows have to lie in memory.
+  ONNX_MAXPOOL_RARE static Best at_end(RowsOfWindow all, int64_t x) {
+    const int64_t begin = x < 0 ? 0 : x, end = x + kLanes < all.width_ ? x + kLanes : all.width_;
+    if (begin >= end) return padding<Lane, indexed>();
+    const Best best = all.fold(x, [&](const Element* row) {
+      Element copy[kLanes] = {};
+      __builtin_memcpy(copy + (begin - x), row + (begin - x), static_cast<size_t>(end - begin) * sizeof(Element));
+      return all.reader_.keys_at(copy);
+    });
+    return lanes_within(best, begin - x, end - x);
+  }
+
+  const CellReader<Element, Lane, indexed> reader_;
+  const int64_t width_, slice_, depth_, height_, offset_;
+  const Element* const first_;
+  const int64_t least_, most_;  // the columns from which a vector lies within the tensor
+};
+
+// Windows of `length` cells, one for each column from `column` on. Neighbours have cells in common, of this vector and
+// of the next one.
+template <int length, class Lane, bool indexed, class Rows, class Writer>
+ONNX_MAXPOOL_INLINE void slide_rows(const Rows& from, int64_t column, int64_t count, Writer& writer) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  using Best = Cells<Lane, indexed>;
+  if constexpr (length == 1) {
+    writer.write_line(count, [&](int64_t i) { return from.at(column + i); });
+  } else {
+    Best next = from.at(column);
+    writer.write_line(count, [&](int64_t i) {
+      const Best here = next;
+      next = from.at(column + i + kLanes);
+      const Best two = either(here, slid_down<1>(here, next));
+      return length == 2 ? two : either(two, slid_down<2>(here, next));
+    });
+  }
+}
+
+// The same, of a line of the output.
+template <int length, class Element, class Lane, bool indexed, class Writer>
+ONNX_MAXPOOL_INLINE void slide_rows(const PoolJob& job, const CellReader<Element, Lane, indexed>& reader,
+                                    const Element* plane, Window depth, Window rows, int64_t column, Writer& writer,
+                                    int64_t count) {
+  const auto slide = [&](auto height) {
+    const RowsOfWindow<Element, Lane, indexed, height.value> from(job, reader, plane, depth, rows);
+    slide_rows<length, Lane, indexed>(from, column, count, writer);
+  };
+  const int64_t height = depth.end - depth.start == 1 ? rows.end - rows.start : 0;
+  if (height == 3) return slide(Constant<3>{});
+  if (height == 2) return slide(Constant<2>{});
+  slide(Constant<0>{});
+}
+
+// Which windows are taken so: those that start two cells apart load from their lines what was stored to them at once.
+inline bool are_short(const PoolAxis& columns) { return columns.step == 1 && columns.length <= 3; }
 
 }  // namespace
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

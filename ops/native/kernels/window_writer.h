@@ -82,19 +82,22 @@ class WindowWriter {
     const OutputOrder order = order_;
     const Place<Index> to = place<Index>();
     const int64_t fits = end_ - output_ - kLanes + 1, whole = count < fits ? count : fits;
-    int64_t i = 0;
-    for (; i < whole; i += kLanes) to.write(order, i, cells_at(i));
-    for (; i < count; i += kLanes) {
-      output_ += i;
-      write_lanes(cells_at(i), count - i < kLanes ? count - i : kLanes);
-      output_ -= i;
+    for (int64_t i = 0; i < count; i += kLanes) {
+      const Cells<Lane, indexed> best = cells_at(i);
+      if (i < whole) {
+        to.write(order, i, best);
+      } else {
+        output_ += i;
+        write_lanes(best, count - i < kLanes ? count - i : kLanes);
+        output_ -= i;
+      }
     }
     output_ += count;
     if (indexed && output_ == plane_end_) next_plane();
   }
 
   // Where the piece ends within the vector, or a plane does. By value, so that no writer has to lie in memory.
-  ONNX_MAXPOOL_NOINLINE static void write_lanes(WindowWriter writer, Cells<Lane, indexed> best, int64_t count) {
+  ONNX_MAXPOOL_RARE static void write_lanes(WindowWriter writer, Cells<Lane, indexed> best, int64_t count) {
     const Bits values = writer.order_.from_key(truncate_to<Element, Lane, kLanes>(best.key));
     __builtin_memcpy(static_cast<Element*>(writer.job_->y) + writer.output_, &values,
                      static_cast<size_t>(count) * sizeof(Element));

@@ -73,6 +73,32 @@ inline V concat_odd_in_blocks(V a, V b) {
   return shuffled<Key, EveryOtherInBlocks<sizeof(V) / sizeof(Key), 16 / sizeof(Key), 1>>(a, b);
 }
 
+// Lane i of the result is the (i + n)-th of the lanes of `v` and then `next`, of at most a block. Highway slides zeros
+// in.
+template <int n>
+struct Slid {
+  static constexpr int of(int i) { return i + n; }
+};
+template <class Key, int n, class V>
+inline V slide_down_lanes(V v, V next) {
+  constexpr int kBytes = n * sizeof(Key);
+  static_assert(kBytes <= 16);
+#if defined(__AVX512BW__)
+  const __m512i lower = reinterpret_cast<__m512i>(v), upper = reinterpret_cast<__m512i>(next);
+  if constexpr (kBytes % 4 == 0) {
+    return reinterpret_cast<V>(_mm512_maskz_alignr_epi32(0xffff, upper, lower, kBytes / 4));
+  } else {
+    const __m512i blocks = _mm512_maskz_alignr_epi64(0xff, upper, lower, 2);  // a block further
+    return reinterpret_cast<V>(_mm512_alignr_epi8(blocks, lower, kBytes));
+  }
+#elif defined(__AVX2__)
+  const __m256i lower = reinterpret_cast<__m256i>(v), upper = reinterpret_cast<__m256i>(next);
+  return reinterpret_cast<V>(_mm256_alignr_epi8(_mm256_permute2x128_si256(lower, upper, 0x21), lower, kBytes));
+#else
+  return shuffled<Key, Slid<n>>(v, next);
+#endif
+}
+
 // Halves of blocks: all lower ones, then all upper ones.
 template <int words>
 struct EveryOtherWord {

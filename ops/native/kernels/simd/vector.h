@@ -18,6 +18,8 @@
 #define ONNX_MAXPOOL_INLINE inline __attribute__((always_inline))
 // Of those that need all of a processor's registers for themselves.
 #define ONNX_MAXPOOL_NOINLINE __attribute__((noinline))
+// Of those that loops call so seldom that no register should be kept free for it.
+#define ONNX_MAXPOOL_RARE __attribute__((noinline, cold))
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 
