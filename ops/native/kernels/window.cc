@@ -92,15 +92,16 @@ class WindowPool {
   }
 
   // A line is read by vectors that straddle those which were written, for which the processor waits until those are in
-  // its cache. By the time that the rest of a long line or a few more lines are filled, they are.
+  // its cache. By the time that a few more lines are filled, they are. Of wide vectors the rest of the line is enough.
   static int64_t lines_at_once(const PoolJob& job) {
-    constexpr int64_t kLongLine = 6 * kLanes;
-    return job.columns.size < kLongLine && is_one_piece(job) ? kMostLines : 1;
+    constexpr int64_t kCellBytes = RowLine::kArrays * sizeof(Lane);
+    constexpr int64_t kLongLine = kVectorBytes == 64 ? 12 * kLanes : 4096 / kCellBytes;
+    return line_cells(job) < kLongLine && is_one_piece(job) ? kMostLines : 1;
   }
 
   // Whether windows are taken from the map's rows as they come: short ones that slide, and those that lie in one row.
   static bool needs_no_line(const PoolJob& job) {
-    if (sliding) return are_short(job.columns);
+    if (sliding) return kSlidesRows<Lane, indexed> && are_short(job.columns);
     const auto is_one_cell = [](const PoolAxis& axis) {
       return axis.size == 1 || (!axis.even && axis.grain == 1 && axis.length == 1);
     };
@@ -134,7 +135,7 @@ class WindowPool {
 
   // The lines from `begin` to `end`, or the same piece of each.
   void pool(int64_t begin, int64_t end, const Piece& piece) {
-    if constexpr (sliding) {
+    if constexpr (sliding && kSlidesRows<Lane, indexed>) {
       if (needs_no_line(job_)) {
         const int64_t length = job_.columns.length;
         if (length == 1) return pool_short_windows<1>(begin, end, piece);

@@ -91,6 +91,10 @@ ONNX_MAXPOOL_INLINE void slide(const SlidingLines<Lane, indexed>& from, int64_t 
   take_windows(from, step, taps, writer);
 }
 
+// Short windows take no line. A vector of it would be loaded right after the two that it straddles were stored, and
+// waits for them. Instead, of the best over the rows, a vector and the next one stay in registers:
+//
+//   here, next   x0 x1 x2 x3 | x4 x5 x6 x7    slid down by 1   x1 x2 x3 x4    by 2   x2 x3 x4 x5
 template <int number>
 struct Constant {
   static constexpr int value = number;
@@ -196,7 +200,10 @@ ONNX_MAXPOOL_INLINE void slide_rows(const PoolJob& job, const CellReader<Element
   slide(Constant<0>{});
 }
 
-// Which windows are taken so: those that start two cells apart load from their lines what was stored to them at once.
+// Which windows are taken so. Those that start two cells apart were slower, and on processors with half as many
+// registers so were those with indices and narrow keys.
+template <class Lane, bool indexed>
+constexpr bool kSlidesRows = kVectorBytes == 64 || (!indexed && sizeof(Lane) >= 4);
 inline bool are_short(const PoolAxis& columns) { return columns.step == 1 && columns.length <= 3; }
 
 }  // namespace

@@ -82,15 +82,12 @@ class WindowWriter {
     const OutputOrder order = order_;
     const Place<Index> to = place<Index>();
     const int64_t fits = end_ - output_ - kLanes + 1, whole = count < fits ? count : fits;
-    for (int64_t i = 0; i < count; i += kLanes) {
-      const Cells<Lane, indexed> best = cells_at(i);
-      if (i < whole) {
-        to.write(order, i, best);
-      } else {
-        output_ += i;
-        write_lanes(best, count - i < kLanes ? count - i : kLanes);
-        output_ -= i;
-      }
+    int64_t i = 0;
+    for (; i < whole; i += kLanes) to.write(order, i, cells_at(i));
+    for (; i < count; i += kLanes) {
+      output_ += i;
+      write_lanes(cells_at(i), count - i < kLanes ? count - i : kLanes);
+      output_ -= i;
     }
     output_ += count;
     if (indexed && output_ == plane_end_) next_plane();
