@@ -39,16 +39,30 @@ template <bool indexed, bool wide>
 constexpr PlanCosts kPlanCosts = {};
 
 #if defined(__AVX512BW__)
-template <bool wide>
-constexpr PlanCosts kPlanCosts<false, wide> = {{75, 30, 7.6, 13, 4.9, 9},
-                                               {287, 43, 11, 5.5, 31, 33, 8.3, 12, 7.6, 15, 3, 34, 7.2, 13},
-                                               {{19, 24, 21, 17}, 30, 7.3, 0, 0},
-                                               {1.25, 1.6, 1.3, 2.5}};
-template <bool wide>
-constexpr PlanCosts kPlanCosts<true, wide> = {{107, 35, 21, 32, 3.4, 36},
-                                              {374, 63, 36, 13, 73, 43, 22, 41, 23, 8.6, 10, 61, 3.4, 36},
-                                              {{47, 25, 29, 29}, 35, 13, 12, 0},
-                                              {1.25, 1.6, 1.3, 2.5}};
+template <>
+constexpr PlanCosts kPlanCosts<false, false> = {
+    {43.9, 11, 6.57, 5.98, 2.26, 7.72},
+    {162, 26.3, 5.02, 2.65, 36.2, 10.6, 7.19, 2.59, 4.66, 8.85, 1.36, 39.4, 0, 12.9},
+    {{16.4, 15.4, 13.1, 9.79}, 24.2, 3.58, 0, 0},
+    {1.08, 1.12, 1.21, 1.22}};
+template <>
+constexpr PlanCosts kPlanCosts<false, true> = {
+    {47.9, 10.8, 6.58, 5.25, 6.06, 2.11},
+    {129, 30.9, 5.44, 3.02, 27.5, 9.73, 7.58, 4.94, 3.78, 5.28, 1.82, 26.5, 4.73, 6.41},
+    {{11.9, 15.2, 13.2, 12.7}, 24.3, 2.45, 0, 0},
+    {1.08, 1.07, 1.21, 1.14}};
+template <>
+constexpr PlanCosts kPlanCosts<true, false> = {
+    {63.2, 15.2, 12.2, 11.5, 2.94, 15.8},
+    {275, 26.5, 9.94, 6.29, 52.4, 12.6, 14.1, 12.7, 7.96, 20.7, 7.01, 54.2, 0, 15.4},
+    {{22, 21.3, 16.7, 32.6}, 25.5, 6.34, 0, 0},
+    {1.25, 1.36, 1.21, 1.14}};
+template <>
+constexpr PlanCosts kPlanCosts<true, true> = {
+    {56.1, 17.3, 11.8, 8.76, 7.54, 3.17},
+    {172, 24.8, 11.6, 6.62, 94, 16.3, 13, 16.5, 5.72, 14.5, 5.51, 22.4, 11.1, 9.15},
+    {{51, 27.2, 31.5, 12.2}, 27.5, 5.98, 5.43, 0},
+    {1.25, 1.04, 1.21, 0.936}};
 #elif defined(__AVX2__)
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {{91, 18, 6, 4.3, 6.1, 3.9},
@@ -147,7 +161,11 @@ class JobCost {
     double all = lines_ * cost.line;
     // As WindowPool::needs_no_line.
     const bool direct = !sliding && depth_.cells == depth_.count && rows_.cells == rows_.count;
-    if (!direct) all += map_rows_ * (cost.row + cost.row_vector * vectors(columns_.size));
+    if (sliding && kSlidesRows<Lane, indexed> && are_short(job_.columns)) {
+      all += map_rows_ * cost.row_vector * vectors(columns_.size + kLanes);
+    } else if (!direct) {
+      all += map_rows_ * (cost.row + cost.row_vector * vectors(columns_.size));
+    }
     if (sliding) {
       const PoolAxis& axis = job_.columns;
       const int64_t length = axis.step * (axis.count - 1) + axis.length, taps = axis.length > 3 ? 2 : axis.length;
