@@ -95,7 +95,7 @@ class WindowPool {
   // its cache. By the time that a few more lines are filled, they are. Of wide vectors the rest of the line is enough.
   static int64_t lines_at_once(const PoolJob& job) {
     constexpr int64_t kCellBytes = RowLine::kArrays * sizeof(Lane);
-    constexpr int64_t kLongLine = kVectorBytes == 64 ? 12 * kLanes : 4096 / kCellBytes;
+    constexpr int64_t kLongLine = kVectorBytes == 64 ? 12 * kLanes : 4096 / kCellBytes;  // with six vectors beyond it
     return line_cells(job) < kLongLine && is_one_piece(job) ? kMostLines : 1;
   }
 
