@@ -96,8 +96,7 @@ def test_failures_are_what_must_not_be() -> None:
     for name in ("Paddle", *INEXACT):
         result.entries[name] = Entry(differing=3, cells=9)
     results = Results({}, {}, rows=[result])
-    exact = ["Paddle", *(name for name, known in INEXACT.items() if known.types and TINY.type not in known.types)]
-    assert exact == ["Paddle", "torch", "OpenVINO"]
+    exact = ["OpenVINO", "Paddle", "torch"]  # MNN is known to differ in every type
     assert results.failures == [f"{TINY.name}, 2 threads: {name} differs in 3 of 9 cells" for name in exact]
     result.entries[OURS] = Entry(refusal="says no")
     assert results.failures[0] == f"{TINY.name}, 2 threads: {OURS} says no"
