@@ -101,7 +101,7 @@ class WindowPool {
 
   // Whether windows are taken from the map's rows as they come: short ones that slide, and those that lie in one row.
   static bool needs_no_line(const PoolJob& job) {
-    if (sliding) return kSlidesRows<Lane, indexed> && are_short(job.columns);
+    if (sliding) return slides_rows<Lane, indexed>(job.columns);
     const auto is_one_cell = [](const PoolAxis& axis) {
       return axis.size == 1 || (!axis.even && axis.grain == 1 && axis.length == 1);
     };

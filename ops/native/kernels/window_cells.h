@@ -129,6 +129,15 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_other_lane(const Cells<Lane, inde
   if constexpr (indexed) cells.position = lanes(a.position, b.position);
   return cells;
 }
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
+  if constexpr (kVectorBytes == 32) {
+    cells.key = concat_words(cells.key);
+    if constexpr (indexed) cells.position = concat_words(cells.position);
+  }
+  return cells;
+}
+
 // Lane i is that of `cells` and then `next` which is `n` further.
 template <int n, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_down(const Cells<Lane, indexed>& cells,
@@ -137,14 +146,6 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_down(const Cells<Lane, indexed>& c
   slid.key = slide_down_lanes<Lane, n>(cells.key, next.key);
   if constexpr (indexed) slid.position = slide_down_lanes<Lane, n>(cells.position, next.position);
   return slid;
-}
-template <class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
-  if constexpr (kVectorBytes == 32) {
-    cells.key = concat_words(cells.key);
-    if constexpr (indexed) cells.position = concat_words(cells.position);
-  }
-  return cells;
 }
 
 }  // namespace

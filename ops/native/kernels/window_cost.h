@@ -39,6 +39,7 @@ template <bool indexed, bool wide>
 constexpr PlanCosts kPlanCosts = {};
 
 #if defined(__AVX512BW__)
+// What aligned planes cost is not of the fit, which random jobs of that kind are too few for.
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
     {43.9, 11, 6.57, 5.98, 2.26, 7.72},
@@ -161,7 +162,7 @@ class JobCost {
     double all = lines_ * cost.line;
     // As WindowPool::needs_no_line.
     const bool direct = !sliding && depth_.cells == depth_.count && rows_.cells == rows_.count;
-    if (sliding && kSlidesRows<Lane, indexed> && are_short(job_.columns)) {
+    if (sliding && slides_rows<Lane, indexed>(job_.columns)) {
       all += map_rows_ * cost.row_vector * vectors(columns_.size + kLanes);
     } else if (!direct) {
       all += map_rows_ * (cost.row + cost.row_vector * vectors(columns_.size));

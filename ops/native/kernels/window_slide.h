@@ -204,7 +204,10 @@ ONNX_MAXPOOL_INLINE void slide_rows(const PoolJob& job, const CellReader<Element
 // registers so were those with indices and narrow keys.
 template <class Lane, bool indexed>
 constexpr bool kSlidesRows = kVectorBytes == 64 || (!indexed && sizeof(Lane) >= 4);
-inline bool are_short(const PoolAxis& columns) { return columns.step == 1 && columns.length <= 3; }
+template <class Lane, bool indexed>
+bool slides_rows(const PoolAxis& columns) {
+  return kSlidesRows<Lane, indexed> && columns.step == 1 && columns.length <= 3;
+}
 
 }  // namespace
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
