@@ -113,6 +113,7 @@ Drawn draw(std::mt19937_64& random) {
                   &drawn.windows.rows[static_cast<size_t>(roi * d.bins_y)]);
       roi_windows(left, left + width - 1, d.bins_x, d.width, EdgeArithmetic::exact,
                   &drawn.windows.columns[static_cast<size_t>(roi * d.bins_x)]);
+      drawn.windows.widths.push_back(widths_of(&drawn.windows.columns[static_cast<size_t>(roi * d.bins_x)], d.bins_x));
     }
     const auto times = [](int64_t a, int64_t b) { return std::to_string(a) + "x" + std::to_string(b); };
     drawn.text = std::to_string(d.images) + "x" + times(d.channels, d.height) + "x" + std::to_string(d.width) + ", " +
@@ -197,6 +198,7 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     job.image = drawn.windows.image.data();
     job.rows = drawn.windows.rows.data();
     job.columns = drawn.windows.columns.data();
+    job.widths = drawn.windows.widths.data();
     std::vector<Timed> plans;
     for (RoiPlan& plan : possible_plans(shape, drawn.windows)) plans.push_back({std::move(plan)});
     const RoiPlan chosen = plan_rois(shape, drawn.windows);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -103,6 +104,7 @@ void fuzz_roi_kernels(ByteSource& source) {
 
   std::vector<int64_t> image;
   std::vector<Window> rows, columns;
+  std::vector<BinWidths> widths;
   std::string words = "roi job: type " + std::to_string(static_cast<int>(type)) + ", map " +
                       text(Shape{job.dims.images, job.dims.channels, job.dims.height, job.dims.width}) + ", bins " +
                       text(Shape{job.dims.bins_y, job.dims.bins_x}) + (job.stream ? ", streamed" : "") +
@@ -120,6 +122,12 @@ void fuzz_roi_kernels(ByteSource& source) {
     for (int64_t i = 0; i < job.dims.bins_x; ++i) {
       columns.push_back(naive::bin(i, job.dims.bins_x, left, right, job.dims.width, naive::EdgeArithmetic::exact));
     }
+    BinWidths here = {std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()};
+    for (auto bin = columns.end() - job.dims.bins_x; bin != columns.end(); ++bin) {
+      const auto width = static_cast<int32_t>(bin->end - bin->start);
+      here = {std::min(here.least, width), std::max(here.most, width)};
+    }
+    widths.push_back(here);
     words += "  image " + std::to_string(image.back()) + ", y " + text(Shape{top, bottom}) + ", x " +
              text(Shape{left, right}) + "\n";
   }
@@ -172,6 +180,7 @@ void fuzz_roi_kernels(ByteSource& source) {
   job.image = image.data();
   job.rows = short_rows.data();
   job.columns = short_columns.data();
+  job.widths = widths.data();
   job.rois_by_image = rois_by_image.data();
   job.tasks = tasks.data();
 

@@ -17,6 +17,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/window_plan.h"
 #include "kernels/targets.h"
 #include "plans/roi_cost.h"
 
@@ -109,6 +110,8 @@ class Measurement {
       job_.image = image_.data();
       job_.rows = rows_.data();
       job_.columns = columns_.data();
+      widths_.assign(image_.size(), widths_of(columns_.data(), c.rois.bins_x));
+      job_.widths = widths_.data();
       job_.rois_by_image = rois_by_image_.data();
       job_.units = units_.data();
       job_.unit_count = kBlocks;
@@ -139,6 +142,7 @@ class Measurement {
     std::vector<char> x_;
     mutable std::vector<char> y_;
     std::vector<RoiWindow> rows_, columns_;
+    std::vector<BinWidths> widths_;
     std::vector<int64_t> image_, rois_by_image_;
     std::vector<RoiUnit> units_;
     mutable std::vector<Line> scratch_;

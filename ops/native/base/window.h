@@ -15,6 +15,11 @@ struct RoiWindow {
   int32_t start, end;
 };
 
+// How many cells the bins of an ROI have along an axis: at least, and at most.
+struct BinWidths {
+  int32_t least, most;
+};
+
 // How an ROI is cut into bins (M7), by the names of facts.py. As a setting, unset is each operator's own default; an
 // operator without bins has none other.
 enum class BinEdges { unset, onnx_, exact_, double_ };

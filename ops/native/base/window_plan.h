@@ -123,4 +123,14 @@ inline void roi_windows(int64_t first, int64_t last, int64_t count, int64_t size
   }
 }
 
+// Of the windows of one ROI.
+inline BinWidths widths_of(const RoiWindow* windows, int64_t count) {
+  BinWidths widths = {windows[0].end - windows[0].start, windows[0].end - windows[0].start};
+  for (int64_t i = 1; i < count; ++i) {
+    widths.least = std::min(widths.least, windows[i].end - windows[i].start);
+    widths.most = std::max(widths.most, windows[i].end - windows[i].start);
+  }
+  return widths;
+}
+
 }  // namespace onnx_maxpool

@@ -116,19 +116,22 @@ class RoiPool {
 
   // A row of an ROI's bins; `lines_of(rows, columns)` gives lines that stand for these rows of the map.
   template <class LinesOf>
-  void pool_row(int64_t roi, RoiTask task, LinesOf lines_of) {
+  ONNX_MAXPOOL_INLINE void pool_row(int64_t roi, RoiTask task, LinesOf lines_of) {
     const int64_t bins_x = job_.dims.bins_x;
     const RoiWindow rows = job_.rows[roi * job_.dims.bins_y + task.row];
     const RoiWindow* columns = job_.columns + roi * bins_x;
     // Bins overlap or touch, so the columns from the first bin's start to the last one's end are all wanted.
     const RoiWindow span = {columns[0].start, columns[bins_x - 1].end};
+    const int32_t width = span.end - span.start;  // of the only bin, if there is one
+    const BinWidths widths = {bins_x == 1 ? width : job_.widths[roi].least,
+                              bins_x == 1 ? width : job_.widths[roi].most};
     V* const bin = scratch_.bins + task.slot * bins_ + task.row * bins_x;
     const V empty = V{} - map_.order.offset;  // the key of 0 (M9)
     if (rows.start >= rows.end || span.start >= span.end) {
       for (int64_t j = 0; j < bins_x; ++j) bin[j] = empty;
       return;
     }
-    pool_bins(lines_of(rows, span), columns, bins_x, span, empty, scratch_.line, bin, copy_);
+    pool_bins(lines_of(rows, span), columns, bins_x, widths, span, empty, scratch_.line, bin, copy_);
   }
 
   // The ROI's only bin. Where windows are small, as most are that are one bin, jumps cost more than what they spare.

@@ -63,6 +63,7 @@ struct RoiJob {
   const int64_t* image;          // of each ROI
   const RoiWindow* rows;         // (rois, bins_y)
   const RoiWindow* columns;      // (rois, bins_x)
+  const BinWidths* widths;       // of each ROI's columns, where it has more than one bin along x
   const int64_t* rois_by_image;  // ROI numbers
   const RoiUnit* units;
   int64_t unit_count;

@@ -10,29 +10,57 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// `at(x)` is the maximum over the bins' rows in column `origin + x`; `empty` is what a bin without columns has.
-template <class V, class At>
-ONNX_MAXPOOL_INLINE void pool_columns(const RoiWindow* columns, int64_t count, int64_t origin, V empty, V* bin,
-                                      StreamedCopy& streamed, At at) {
+// The bins of a row to `bin`: (count). `pool(start, end)` is the maximum over a bin's columns, from `origin` on.
+template <class V, class Pool>
+ONNX_MAXPOOL_INLINE void pool_each(const RoiWindow* columns, int64_t count, int64_t origin, V* bin,
+                                   StreamedCopy& streamed, Pool pool) {
   StreamedCopy copy = streamed;  // a variable of its own, as the compiler takes any store for one to what it refers to
   for (int64_t j = 0; j < count; ++j) {
-    const int64_t start = columns[j].start - origin, end = columns[j].end - origin, width = end - start;
-    if (width <= 0) {
-      bin[j] = empty;
-    } else if (width < 4) {
-      // A column may count twice. That is cheaper than a jump that the processor foresees half of the time.
-      bin[j] = max(max(at(start), at(end - 1)), at(start + width / 2));
-    } else {
+    bin[j] = pool(columns[j].start - origin, columns[j].end - origin);
+    // Half of a copy's lines go while the next ROI is pooled, the others while it is transposed.
+    if (j % 2 == 0) copy.step();
+  }
+  streamed = copy;
+}
+
+// The maximum over so many of a bin's first columns, and as many of its last. A column may count twice.
+template <int ends, class At>
+ONNX_MAXPOOL_INLINE auto max_of_ends(At at, int64_t start, int64_t end) {
+  auto best = max(at(start), at(end - 1));
+#pragma GCC unroll 4
+  for (int i = 1; i < ends; ++i) best = max(best, max(at(start + i), at(end - 1 - i)));
+  return best;
+}
+
+// `at(x)` is the maximum over the bins' rows in column `origin + x`; `empty` is what a bin without columns has.
+template <class V, class At>
+ONNX_MAXPOOL_INLINE void pool_columns(const RoiWindow* columns, int64_t count, BinWidths widths, int64_t origin,
+                                      V empty, V* bin, StreamedCopy& copy, At at) {
+  const auto up_to_three = [=](int64_t start, int64_t end) {
+    return max(max_of_ends<1>(at, start, end), at(start + ((end - start) >> 1)));
+  };
+  if (widths.least >= 1 && widths.most <= 3) {
+    pool_each(columns, count, origin, bin, copy, up_to_three);
+  } else if (widths.least >= 2 && widths.most <= 4) {
+    pool_each(columns, count, origin, bin, copy,
+              [=](int64_t start, int64_t end) { return max_of_ends<2>(at, start, end); });
+  } else if (widths.least >= 3 && widths.most <= 6) {
+    pool_each(columns, count, origin, bin, copy,
+              [=](int64_t start, int64_t end) { return max_of_ends<3>(at, start, end); });
+  } else if (widths.least >= 4 && widths.most <= 8) {
+    pool_each(columns, count, origin, bin, copy,
+              [=](int64_t start, int64_t end) { return max_of_ends<4>(at, start, end); });
+  } else {
+    pool_each(columns, count, origin, bin, copy, [=](int64_t start, int64_t end) {
+      if (end <= start) return empty;
+      if (end - start <= 3) return up_to_three(start, end);
       V best = max(max(at(end - 1), at(end - 2)), max(at(end - 3), at(end - 4)));
       for (int64_t x = start; x < end - 4; x += 4) {
         best = max(best, max(max(at(x), at(x + 1)), max(at(x + 2), at(x + 3))));
       }
-      bin[j] = best;
-    }
-    // Half of a copy's lines go while the next ROI is pooled, the others while it is transposed.
-    if (j % 2) copy.step();
+      return best;
+    });
   }
-  streamed = copy;
 }
 
 // The maximum of all lines over these columns to `to`, a vector each.
@@ -59,18 +87,21 @@ ONNX_MAXPOOL_INLINE void max_of_lines(const Lines<V>& lines, RoiWindow columns, 
 // The bins of one row, whose windows along x are `columns`, to `bin`: (count). They span the columns `span`, for which
 // `line` has room.
 template <class V>
-ONNX_MAXPOOL_INLINE void pool_bins(const Lines<V>& lines, const RoiWindow* columns, int64_t count, RoiWindow span,
-                                   V empty, V* line, V* bin, StreamedCopy& copy) {
-  const V* const last = lines.last;
-  if (lines.before == 0) {
-    pool_columns(columns, count, lines.origin, empty, bin, copy, [=](int64_t x) { return last[x]; });
-  } else if (lines.before == 1) {
+ONNX_MAXPOOL_INLINE void pool_bins(const Lines<V>& lines, const RoiWindow* columns, int64_t count, BinWidths widths,
+                                   RoiWindow span, V empty, V* line, V* bin, StreamedCopy& copy) {
+  const V* last = lines.last;
+  int64_t origin = lines.origin;
+  if (lines.before == 1) {
     const V* const first = lines.at(0);
-    pool_columns(columns, count, 0, empty, bin, copy, [=](int64_t x) { return max(first[x], last[x]); });
-  } else {
-    max_of_lines(lines, span, line);
-    pool_columns(columns, count, span.start, empty, bin, copy, [=](int64_t x) { return line[x]; });
+    return pool_columns(columns, count, widths, origin, empty, bin, copy,
+                        [=](int64_t x) { return max(first[x], last[x]); });
   }
+  if (lines.before > 1) {
+    max_of_lines(lines, span, line);
+    last = line;
+    origin = span.start;
+  }
+  pool_columns(columns, count, widths, origin, empty, bin, copy, [=](int64_t x) { return last[x]; });
 }
 
 }  // namespace

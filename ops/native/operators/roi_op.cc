@@ -128,6 +128,7 @@ class RoiNode : public Kernel {
                         windows.image.data(),
                         windows.rows.data(),
                         windows.columns.data(),
+                        windows.widths.data(),
                         plan.rois_by_image.data(),
                         plan.units.data(),
                         static_cast<int64_t>(plan.units.size()),
@@ -162,19 +163,23 @@ class RoiNode : public Kernel {
 
   template <class Float>
   RoiWindows windows_of(const Run& run, const Rois<Float>& rois, int64_t count, const Dims& x) const {
+    const auto bins_x = static_cast<size_t>(pooled_[1]);
     RoiWindows windows;
     windows.image.resize(static_cast<size_t>(count));
     windows.rows.resize(static_cast<size_t>(count * pooled_[0]));
     windows.columns.resize(static_cast<size_t>(count * pooled_[1]));
+    if (pooled_[1] > 1) windows.widths.resize(static_cast<size_t>(count));
     const double cycles = roi_costs::kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
     run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {
       const int64_t begin = unit * kUnitRois, some = std::min(count - begin, kUnitRois);
       const Float* row = rois.row(begin);
       plan_axis(row + 2, some, pooled_[0], x[2], &windows.rows[static_cast<size_t>(begin * pooled_[0])]);
       plan_axis(row + 1, some, pooled_[1], x[3], &windows.columns[static_cast<size_t>(begin * pooled_[1])]);
-      // Truncates toward zero (M10).
-      for (int64_t i = 0; i < some; ++i)
-        windows.image[static_cast<size_t>(begin + i)] = static_cast<int64_t>(row[5 * i]);
+      for (int64_t i = 0; i < some; ++i) {
+        const auto roi = static_cast<size_t>(begin + i);
+        windows.image[roi] = static_cast<int64_t>(row[5 * i]);  // truncates toward zero (M10)
+        if (pooled_[1] > 1) windows.widths[roi] = widths_of(&windows.columns[roi * bins_x], pooled_[1]);
+      }
     });
     return windows;
   }

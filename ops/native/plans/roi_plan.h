@@ -13,6 +13,7 @@ struct RoiWindows {
   std::vector<int64_t> image;      // of each ROI
   std::vector<RoiWindow> rows;     // (rois, bins_y)
   std::vector<RoiWindow> columns;  // (rois, bins_x)
+  std::vector<BinWidths> widths;   // of each ROI's columns, for the kernel, where it has more than one bin along x
 };
 
 // The kernel's choices, and the arrays behind them.

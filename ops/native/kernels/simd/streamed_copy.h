@@ -19,8 +19,8 @@ class StreamedCopy {
     if (head > bytes) head = bytes;
     lines_ = (bytes - head) / kVectorBytes;
     const size_t tail = head + lines_ * kVectorBytes;
-    __builtin_memcpy(to_, from_, head);
-    __builtin_memcpy(to_ + tail, from_ + tail, bytes - tail);
+    if (head) __builtin_memcpy(to_, from_, head);
+    if (tail < bytes) __builtin_memcpy(to_ + tail, from_ + tail, bytes - tail);
     to_ += head;
     from_ += head;
   }
