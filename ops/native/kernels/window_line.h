@@ -104,21 +104,21 @@ class LineFiller {
     const int64_t end = padded && columns.end > width_ ? width_ : columns.end;
     const int64_t before = padded ? start - columns.start : 0;
     for (int64_t x = 0; x < before; x += kLanes) line.set(x, padding<Lane, indexed>());
-    int64_t offsets[kRowsAtOnce];
-    int count = 0;
-    bool first = true;
-    for (int64_t z = depth.start; z < depth.end; ++z) {
-      for (int64_t y = rows.start; y < rows.end; ++y) {
-        offsets[count++] = (z * rows_ + y) * width_ + start;
-        if (count < kRowsAtOnce) continue;
-        add_rows<kRowsAtOnce>(line, plane, offsets, first, before, end - start);
-        first = false;
-        count = 0;
+    const int64_t height = rows.end - rows.start, all = (depth.end - depth.start) * height;
+    int64_t offset = (depth.start * rows_ + rows.start) * width_ + start, rows_left = height;
+    for (int64_t row = 0; row < all; row += kRowsAtOnce) {
+      int64_t offsets[kRowsAtOnce];
+      for (int64_t& next : offsets) {
+        next = offset;
+        offset += --rows_left ? width_ : (rows_ - height + 1) * width_;
+        if (rows_left == 0) rows_left = height;
       }
+      const int64_t count = all - row;
+      if (count == 1) add_rows<1>(line, plane, offsets, row == 0, before, end - start);
+      if (count == 2) add_rows<2>(line, plane, offsets, row == 0, before, end - start);
+      if (count == 3) add_rows<3>(line, plane, offsets, row == 0, before, end - start);
+      if (count >= 4) add_rows<4>(line, plane, offsets, row == 0, before, end - start);
     }
-    if (count == 1) add_rows<1>(line, plane, offsets, first, before, end - start);
-    if (count == 2) add_rows<2>(line, plane, offsets, first, before, end - start);
-    if (count == 3) add_rows<3>(line, plane, offsets, first, before, end - start);
     for (int64_t x = end - columns.start; padded && x < columns.end - columns.start; x += kLanes) {
       line.set(x, padding<Lane, indexed>());
     }
