@@ -35,7 +35,8 @@ WindowAxis even(int64_t size, int64_t count) {
   return out;
 }
 
-// As rows of the benchmark's grid are drawn.
+// As rows of the benchmark's grid are drawn, but that more planes are a multiple of 256 bytes, as those of models are:
+// 112x112, 56x56 and so on.
 WindowShape some_shape(Random& random) {
   constexpr ElementType kTypes[] = {ElementType::float_,   ElementType::float_, ElementType::float_,
                                     ElementType::float16_, ElementType::int64_, ElementType::uint8_,
@@ -46,8 +47,12 @@ WindowShape some_shape(Random& random) {
     shape.indexed = random.chance(0.5);
     shape.planes = (random.chance(0.5) ? 1 : random.log_integer(2, 64)) * random.log_integer(1, 2048);
     const bool volume = random.chance(0.25), adaptive = random.chance(0.3);
-    const int64_t height = random.log_integer(7, volume ? 112 : 512);
-    const int64_t width = random.chance(0.5) ? height : std::max<int64_t>(7, random.log_integer(7, volume ? 112 : 512));
+    const bool aligned = random.chance(0.2);
+    const auto side = [&] {
+      const int64_t cells = std::max<int64_t>(7, random.log_integer(7, volume ? 112 : 512));
+      return aligned ? (cells + 15) / 16 * 16 : cells;
+    };
+    const int64_t height = side(), width = random.chance(0.5) ? height : side();
     const int64_t depth = volume ? random.log_integer(4, 64) : 1;
     const int64_t kind = random.integer(0, 2), padded = random.integer(0, 1);
     const auto axis = [&](int64_t size) {

@@ -24,7 +24,7 @@ struct PlanesCost {
   double transposed[4];  // a vector of elements of 1, 2, 4 and 8 bytes
   double stored, combined, run, group;
 };
-// How many times as much plans cost whose tensors leave the second cache.
+// How many times as much plans cost whose tensors leave the second cache. Aligned ones leave the others, too.
 struct BeyondCache {
   double maps, aligned_maps, planes, aligned_planes;
 };
@@ -39,78 +39,80 @@ template <bool indexed, bool wide>
 constexpr PlanCosts kPlanCosts = {};
 
 #if defined(__AVX512BW__)
-// What aligned planes cost is not of the fit, which random jobs of that kind are too few for.
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
-    {43.9, 11, 6.57, 5.98, 2.26, 7.72},
-    {162, 26.3, 5.02, 2.65, 36.2, 10.6, 7.19, 2.59, 4.66, 8.85, 1.36, 39.4, 0, 12.9},
-    {{16.4, 15.4, 13.1, 9.79}, 24.2, 3.58, 0, 0},
-    {1.08, 1.6, 1.21, 2.5}};
+    {28.1, 8.48, 6.26, 4.93, 2.14, 7.33},
+    {87.4, 17.5, 11, 1.1, 32.1, 8.79, 5.96, 2.3, 3.59, 7.85, 0.844, 37.6, 0.829, 10.7},
+    {{20.4, 16.8, 13.4, 8.11}, 20.1, 2.97, 0.829, 0},
+    {1.08, 1.6, 1.13, 2.5}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {47.9, 10.8, 6.58, 5.25, 6.06, 2.11},
-    {129, 30.9, 5.44, 3.02, 27.5, 9.73, 7.58, 4.94, 3.78, 5.28, 1.82, 26.5, 4.73, 6.41},
-    {{11.9, 15.2, 13.2, 12.7}, 24.3, 2.45, 0, 0},
-    {1.08, 1.6, 1.21, 2.5}};
+    {39.4, 2.1, 5.4, 5.44, 8.49, 0},
+    {128, 14.6, 8.93, 2.14, 27.1, 4.07, 5.84, 4, 3.89, 7.86, 1.62, 27.3, 5.33, 6.4},
+    {{13.3, 17, 14.8, 11.5}, 24.3, 2.47, 1.12, 0},
+    {1.08, 1.6, 1.12, 2.5}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
-    {63.2, 15.2, 12.2, 11.5, 2.94, 15.8},
-    {275, 26.5, 9.94, 6.29, 52.4, 12.6, 14.1, 12.7, 7.96, 20.7, 7.01, 54.2, 0, 15.4},
-    {{22, 21.3, 16.7, 32.6}, 25.5, 6.34, 0, 0},
-    {1.25, 1.6, 1.21, 2.5}};
+    {50.9, 9.76, 10.7, 10, 2.94, 13.8},
+    {204, 24.8, 8.49, 3.58, 36.2, 9.36, 12.3, 11.1, 7.96, 19.4, 6.13, 50.7, 0.874, 37.7},
+    {{22.1, 26.1, 16.7, 28.5}, 20.7, 5.93, 0, 0},
+    {1.25, 1.6, 1.13, 2.5}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {56.1, 17.3, 11.8, 8.76, 7.54, 3.17},
-    {172, 24.8, 11.6, 6.62, 94, 16.3, 13, 16.5, 5.72, 14.5, 5.51, 22.4, 11.1, 9.15},
-    {{51, 27.2, 31.5, 12.2}, 27.5, 5.98, 5.43, 0},
-    {1.25, 1.6, 1.21, 2.5}};
+    {56.1, 9.53, 11.6, 9.16, 5.8, 6.21},
+    {213, 37.3, 9.93, 5.58, 54, 6.18, 12.8, 13.7, 5.72, 16.9, 4.7, 37.5, 5.04, 12.2},
+    {{54, 28.8, 33.3, 14.6}, 29.2, 5.75, 5.04, 0},
+    {1.25, 1.6, 1.03, 2.5}};
 #elif defined(__AVX2__)
 template <>
-constexpr PlanCosts kPlanCosts<false, false> = {{91, 18, 6, 4.3, 6.1, 3.9},
-                                                {395, 33, 5.4, 3.3, 68, 15, 6.4, 7.6, 3.5, 6.7, 2.4, 63, 27, 16},
-                                                {{16, 17.5, 14.4, 0}, 20.5, 3.5, 8.1, 0},
-                                                {1.12, 1.35, 1.14, 1.5}};
+constexpr PlanCosts kPlanCosts<false, false> = {
+    {48.3, 2.39, 3.92, 2.97, 3.47, 2.22},
+    {146, 16.3, 3.53, 1.75, 18.1, 7.41, 3.91, 4.04, 1.99, 3.56, 1.25, 35.8, 7.17, 8.5},
+    {{9.78, 8.65, 8.8, 0}, 10.9, 1.86, 6.45, 0},
+    {1.12, 1.35, 1.14, 1.5}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {92.5, 15.1, 6.87, 4.92, 12.3, 1.53},
-    {150, 38.8, 7.53, 3.34, 55.1, 12.6, 7.92, 11.3, 2.1, 14, 2.99, 31.2, 0.215, 17.2},
-    {{0, 0, 0, 15.9}, 23.6, 3.69, 13.8, 0},
+    {48.5, 1.97, 3.94, 3.73, 7.55, 0.462},
+    {99, 13.8, 5.72, 2.06, 16.9, 4.3, 4.89, 5.61, 1.71, 7.47, 1.97, 19.1, 0.133, 13.8},
+    {{0, 0, 0, 11.2}, 12.4, 2.28, 9.55, 0},
     {1.04, 0.958, 1.12, 1.16}};
 template <>
-constexpr PlanCosts kPlanCosts<true, false> = {{107, 22, 14.5, 8.8, 8.3, 4.6},
-                                               {130, 78, 3.7, 7.1, 100, 23, 16, 12.6, 6.3, 9.2, 11.3, 49, 10.6, 6.7},
-                                               {{26, 13, 21, 0}, 25, 7.2, 5.9, 0},
-                                               {1.12, 1.35, 1.04, 1.5}};
+constexpr PlanCosts kPlanCosts<true, false> = {
+    {45.5, 5.34, 8.69, 6.07, 4.47, 3.7},
+    {46.1, 29.1, 7.4, 3.72, 100, 2.79, 10, 9.61, 2.63, 7.07, 5.28, 25.9, 3.38, 3.11},
+    {{17.3, 15.8, 12.3, 0}, 14.8, 3.95, 15.9, 0},
+    {1.12, 1.35, 1.25, 1.5}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {167, 39.7, 17.2, 13.9, 26.9, 3.42},
-    {463, 65.5, 9.8, 8.9, 152, 30, 18.8, 21.7, 11.6, 5.3, 17.6, 69.1, 12.3, 12.4},
-    {{0, 0, 0, 29.9}, 46.6, 8.23, 33.6, 0},
+    {41.8, 17.3, 7.49, 5.92, 11.7, 1.59},
+    {75.8, 27.9, 4.27, 4.17, 49.6, 14, 8.18, 8.78, 6.22, 3.51, 8.24, 22.6, 11.5, 5.8},
+    {{0, 0, 0, 14}, 23.3, 3.85, 7.86, 0},
     {1.06, 1.12, 1.06, 1.16}};
 #else
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
-    {61.1, 17.8, 7.4, 5.14, 7.15, 8.01},
-    {364, 50.2, 6.52, 3.24, 85.5, 14.6, 8.05, 5.12, 1.07, 7.54, 2.89, 19.6, 9.54, 6.24},
-    {{18.4, 14.1, 17.5, 0}, 13, 3.83, 17.9, 123},
+    {28.6, 5.96, 5.3, 4.82, 4.79, 2.68},
+    {130, 26.6, 4.67, 2.17, 40.1, 3.42, 5.01, 4.53, 0.609, 5.4, 2.17, 22.7, 6.84, 4.81},
+    {{13.2, 10.1, 13.5, 0}, 8.1, 2.57, 10.2, 115},
     {0.988, 1.21, 0.994, 1.21}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {60.9, 25.2, 14, 16.5, 49.5, 4.01},
-    {510, 82.3, 14.2, 5.71, 143, 8.06, 14.7, 7.64, 0, 4.07, 3.66, 2.15, 6.19, 6.41},
-    {{0, 0, 0, 53.8}, 5.38, 7.86, 12.1, 273},
-    {1.04, 1.22, 0.94, 1.25}};
+    {40.5, 0, 9.4, 5.51, 17.3, 5.74},
+    {44.6, 50.8, 4.58, 4.18, 52.4, 0, 8.74, 8.39, 4.11, 7.05, 3.93, 1.38, 29.1, 23.9},
+    {{0, 0, 0, 28.3}, 0, 7.04, 19.1, 0},
+    {1.04, 1.22, 1.01, 1.25}};
 template <>
-constexpr PlanCosts kPlanCosts<true, false> = {{83, 34, 22, 8.6, 13.6, 15},
-                                               {568, 42.5, 19, 5.5, 96, 20, 22, 14, 7.2, 6.9, 12.3, 22.7, 5.3, 20},
-                                               {{31.5, 17, 37, 0}, 21, 7.5, 18, 190},
-                                               {1.12, 1.35, 1.04, 1.04}};
+constexpr PlanCosts kPlanCosts<true, false> = {
+    {62.9, 2.47, 16.9, 5.48, 11, 2.48},
+    {79.5, 39.4, 9.28, 3.95, 61.6, 4.86, 17.8, 10.1, 3.08, 11.1, 5.08, 14.1, 0, 8.16},
+    {{24.1, 23, 29.1, 0}, 9.88, 5.49, 7.91, 0},
+    {1.11, 1.35, 1.04, 1.04}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {66, 50.7, 36.6, 30.7, 45.8, 29.2},
-    {544, 1.12, 93.2, 15.4, 31.3, 30.6, 37, 27.9, 0.0522, 34.3, 9.94, 9.67, 46.7, 4.52},
-    {{0, 0, 0, 71.4}, 16.3, 19.9, 31, 352},
-    {1.16, 1.19, 1.21, 1.4}};
+    {2.02, 44.9, 25.3, 13.1, 212, 8.04},
+    {64.8, 10.9, 82.1, 8.86, 84.3, 19.7, 24, 17.5, 1.19, 18.4, 14.4, 5.45, 0, 0},
+    {{0, 0, 0, 65}, 1.44, 15.1, 8.86, 0},
+    {1.16, 1.19, 1.13, 1.4}};
 #endif
 
 // The windows of an axis that has a list of them.
@@ -253,7 +255,8 @@ class JobCost {
 };
 
 // What plans cost more where the tensor leaves the second cache: lines that are written once more, and as many streams
-// as there are lanes, which meet in the same lines of a cache where planes lie a multiple of 256 bytes apart.
+// as there are lanes. These meet in the same lines of a cache where planes lie a multiple of 256 bytes apart, which
+// costs little before they come from memory.
 struct MemoryCost {
   double maps = 1, planes = 1;
 
@@ -263,7 +266,7 @@ struct MemoryCost {
     const int64_t plane = job.depth.size * job.rows.size * job.columns.size * element_size;
     const double bytes = static_cast<double>(plane) * static_cast<double>(job.planes);
     if (bytes <= kCacheBytes) return;
-    const bool aligned = plane % 256 == 0, large = plane > kSmallPlane;
+    const bool aligned = bytes > kManyBytes && plane % 256 == 0, large = plane > kSmallPlane;
     maps = aligned ? cost.aligned_maps : cost.maps;
     // Small planes lie side by side in memory, too, until there are many.
     if (large || bytes > kManyBytes) planes = large && aligned ? cost.aligned_planes : cost.planes;
