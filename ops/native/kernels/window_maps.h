@@ -256,8 +256,9 @@ class MapPool {
       const auto add = [&](int64_t x) {
         const Lane other = line.keys[x], its_position = line.positions[x];
         if constexpr (indexed) {
-          const bool is_better = (other > key) | ((other == key) & (its_position < position));
-          position = is_better ? its_position : position;
+          // Without a jump, which could not be foreseen.
+          const auto is_better = static_cast<Lane>(-((other > key) | ((other == key) & (its_position < position))));
+          position = static_cast<Lane>((its_position & is_better) | (position & ~is_better));
         }
         key = other > key ? other : key;
       };
