@@ -24,8 +24,8 @@ struct PlanesCost {
   double transposed[4];  // a vector of elements of 1, 2, 4 and 8 bytes
   double stored, combined, run, group;
 };
-// How many times as much plans cost whose tensors leave the second cache. What aligned planes cost is not of the fit, whose
-// jobs are too small to show it.
+// How many times as much plans cost whose tensors leave the second cache. What aligned planes cost is not of the fit,
+// whose jobs are too small to show it.
 struct BeyondCache {
   double maps, aligned_maps, planes, aligned_planes;
 };
