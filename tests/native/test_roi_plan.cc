@@ -335,6 +335,16 @@ void divides_sweeps_alike() {
   }
 }
 
+// Units that two threads take at the same time, one after the other in the plan.
+void spreads_blocks() {
+  RoiShape shape = vgg16(300);
+  shape.threads = 2;
+  const RoiPlan plan = plan_of(shape, 19, 25);
+  for (size_t i = 0; i + 1 < 16; i += 2) {
+    require(plan.units[i + 1].block - plan.units[i].block > 8, "threads take neighbouring blocks at the same time");
+  }
+}
+
 // The one that takes the least time is among all.
 void chooses_from_possible_plans() {
   for (int64_t rois : {1, 30, 400, 1000}) {
@@ -376,6 +386,7 @@ int main() {
   covers_each_roi_once();
   divides_the_last_blocks();
   divides_the_largest_image();
+  spreads_blocks();
   shares_tables_where_rois_are_many_or_large();
   counts_idle_threads();
   takes_as_many_levels_as_windows_are_high();

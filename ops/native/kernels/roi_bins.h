@@ -32,7 +32,8 @@ ONNX_MAXPOOL_INLINE auto max_of_ends(At at, int64_t start, int64_t end) {
   return best;
 }
 
-// `at(x)` is the maximum over the bins' rows in column `origin + x`; `empty` is what a bin without columns has.
+// `at(x)` is the maximum over the bins' rows in column `origin + x`; `empty` is what a bin without columns has. The
+// widths of an ROI's bins say which loop pools them all: of a jump for each bin the processor foresees about half.
 template <class V, class At>
 ONNX_MAXPOOL_INLINE void pool_columns(const RoiWindow* columns, int64_t count, BinWidths widths, int64_t origin,
                                       V empty, V* bin, StreamedCopy& copy, At at) {

@@ -104,6 +104,7 @@ class LineFiller {
     const int64_t end = padded && columns.end > width_ ? width_ : columns.end;
     const int64_t before = padded ? start - columns.start : 0;
     for (int64_t x = 0; x < before; x += kLanes) line.set(x, padding<Lane, indexed>());
+    // Where rows begin stays in registers: counters in memory would take as long as short rows.
     const int64_t height = rows.end - rows.start, all = (depth.end - depth.start) * height;
     int64_t offset = (depth.start * rows_ + rows.start) * width_ + start, rows_left = height;
     for (int64_t row = 0; row < all; row += kRowsAtOnce) {
@@ -117,7 +118,7 @@ class LineFiller {
       if (count == 1) add_rows<1>(line, plane, offsets, row == 0, before, end - start);
       if (count == 2) add_rows<2>(line, plane, offsets, row == 0, before, end - start);
       if (count == 3) add_rows<3>(line, plane, offsets, row == 0, before, end - start);
-      if (count >= 4) add_rows<4>(line, plane, offsets, row == 0, before, end - start);
+      if (count >= kRowsAtOnce) add_rows<kRowsAtOnce>(line, plane, offsets, row == 0, before, end - start);
     }
     for (int64_t x = end - columns.start; padded && x < columns.end - columns.start; x += kLanes) {
       line.set(x, padding<Lane, indexed>());

@@ -26,6 +26,18 @@ void order_sweep(const RoiShape& shape, const RoiWindows& windows, const RoiUnit
   }
 }
 
+// Blocks from `first` to `end` in an order in which those that threads take at the same time lie far apart: neighbours'
+// outputs meet in the same lines of memory, which processors would hand to each other with each store.
+template <class Each>
+void spread(int64_t first, int64_t end, int64_t threads, Each&& each) {
+  const auto begin_of = [&](int64_t thread) { return first + (end - first) * thread / threads; };
+  for (int64_t step = 0; step * threads < end - first + threads; ++step) {
+    for (int64_t thread = 0; thread < threads; ++thread) {
+      if (const int64_t block = begin_of(thread) + step; block < begin_of(thread + 1)) each(block);
+    }
+  }
+}
+
 }  // namespace
 
 void lay_out(const RoiShape& shape, const RoiWindows& windows, const std::vector<RoiGroup>& groups,
@@ -33,7 +45,7 @@ void lay_out(const RoiShape& shape, const RoiWindows& windows, const std::vector
   if (plan.sweep) plan.tasks.resize(static_cast<size_t>(shape.rois * shape.bins_y));
   plan.units.reserve(static_cast<size_t>(division.units));
   divide(groups, division, shape.threads, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
-    for (int64_t block = first; block < end; ++block) {
+    spread(first, end, shape.threads, [&](int64_t block) {
       for (int64_t part = 0; part < parts; ++part) {
         const RoiUnit unit = {group.image, block, group.begin + group.count() * part / parts,
                               group.begin + group.count() * (part + 1) / parts};
@@ -42,7 +54,7 @@ void lay_out(const RoiShape& shape, const RoiWindows& windows, const std::vector
         plan.slots = std::max(plan.slots, unit.end - unit.begin);
         order_sweep(shape, windows, unit, plan);
       }
-    }
+    });
   });
 }
 
