@@ -26,6 +26,8 @@ from onnx_maxpool.types import BinEdges, PythonFunction
 
 Providers = Sequence[str | tuple[str, dict[Any, Any]]]
 
+NOT_UTF_8 = "the model is not an ONNX model: it has text that is not UTF-8"
+
 PROTOBUF_LIMIT = 2**31 - 1
 
 FORMAT_ENTRY = "session.load_model_format"
@@ -181,7 +183,12 @@ def _session(
             return kind(source, options, providers, enable_fallback=fall_back)
         except UnicodeDecodeError as error:  # what it says quotes the model
             said = error.object.decode(errors="backslashreplace")
-            raise ModelError(f"the model is not an ONNX model: it has text that is not UTF-8: {said}") from None
+            raise ModelError(f"{NOT_UTF_8}: {said}") from None
+        except ORT_ERRORS as error:
+            if error.args:
+                raise
+            # Older Pythons, such as 3.11.2, lose a message that they cannot decode.
+            raise ModelError(NOT_UTF_8) from None
 
     if not isinstance(model, onnx.ModelProto):
         return made(model if isinstance(model, bytes) else os.fspath(model))
