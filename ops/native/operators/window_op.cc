@@ -9,8 +9,8 @@
 namespace onnx_maxpool {
 namespace {
 
-// Roughly, whatever the windows.
-constexpr double kCyclesPerCell = 0.5;
+// Roughly, whatever the windows. An index is an output of its own.
+constexpr double kCyclesPerCell = 0.5, kCyclesPerOutput = 1;
 
 const char* spelling(ElementType type) {
   for (const IndexSpelling& known : kIndexSpellings) {
@@ -119,7 +119,9 @@ void pool_windows(const Run& run, const char* op, ElementType type, const Tensor
       axes[1], axes[2], order_of(type)};
   const PoolKernel& kernel = *kernels().pool(job, element_size(type), PoolPlan::cheapest);
   const int64_t cells = job.planes * job.depth.size * job.rows.size * job.columns.size;
-  run.parallel(kernel.units(job), kernel.scratch_bytes(job), kCyclesPerCell * static_cast<double>(cells),
+  const int64_t outputs = checked_cells(shape) * (index.present ? 2 : 1);
+  const double cycles = kCyclesPerCell * static_cast<double>(cells) + kCyclesPerOutput * static_cast<double>(outputs);
+  run.parallel(kernel.units(job), kernel.scratch_bytes(job), cycles,
                [&](int64_t unit, void* scratch) { kernel.run(job, unit, scratch); });
 }
 
