@@ -140,7 +140,7 @@ def test_text_that_is_not_utf8_without_the_check() -> None:
     """ONNX Runtime quotes it, and its interface cannot decode what it says, which older Pythons then lose."""
     content = of_an_opaque_type("kind_1").replace(b"kind_1", b"kind_\xff")
     with pytest.raises(
-        ModelError, match=r"^the model is not an ONNX model: it has text that is not UTF-8(: .*kind_\\xff.*)?$"
+        ModelError, match=r"^the model is not an ONNX model: it has text that is not UTF-8: .*kind_\\xff"
     ):
         onnx_maxpool.load(content, check=False)
 

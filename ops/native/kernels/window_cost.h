@@ -257,7 +257,7 @@ class JobCost {
 
 // What plans cost more where the tensor leaves the second cache: lines that are written once more, and as many streams
 // as there are lanes. These meet in the same lines of a cache where planes lie a multiple of 256 bytes apart, which
-// costs little before they come from memory.
+// costs little in smaller tensors.
 struct MemoryCost {
   double maps = 1, planes = 1;
 

@@ -18,7 +18,7 @@ from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS, INFERS_INDEX_TY
 from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.graph.nodes import OperatorNode, own_functions
-from onnx_maxpool.graph.reading import Model, check_ort_file, is_ort_format, read_model
+from onnx_maxpool.graph.reading import Model, check_ort_file, is_ort_format, names_not_utf_8, read_model
 from onnx_maxpool.graph.rewriting import rename_own_functions
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.operators.schemas import attribute_value
@@ -185,10 +185,15 @@ def _session(
             said = error.object.decode(errors="backslashreplace")
             raise ModelError(f"{NOT_UTF_8}: {said}") from None
         except ORT_ERRORS as error:
-            if error.args:
+            if error.args or is_ort_format(source):
                 raise
-            # Older Pythons, such as 3.11.2, lose a message that they cannot decode.
-            raise ModelError(NOT_UTF_8) from None
+            # Older Pythons, such as 3.11.2, lose a message that they cannot decode: what it quotes is one of these.
+            parsed = (
+                onnx.load_from_string(source)
+                if isinstance(source, bytes)
+                else onnx.load(source, load_external_data=False)
+            )
+            raise ModelError(f"{NOT_UTF_8}: {', '.join(map(repr, names_not_utf_8(parsed)))}") from None
 
     if not isinstance(model, onnx.ModelProto):
         return made(model if isinstance(model, bytes) else os.fspath(model))

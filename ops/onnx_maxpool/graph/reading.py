@@ -110,9 +110,13 @@ def _check_message(model: onnx.ModelProto, name: str) -> None:
     """
     if not model.HasField("graph"):  # an empty file is a valid message
         raise ModelError(f"{name} is not an ONNX model: it has no graph")
-    for text in _names(model):
-        if text.__class__ is not str:
-            raise ModelError(f"{name} is not an ONNX model: it has the name {text!r}, expected UTF-8")
+    for text in names_not_utf_8(model):
+        raise ModelError(f"{name} is not an ONNX model: it has the name {text!r}, expected UTF-8")
+
+
+def names_not_utf_8(model: onnx.ModelProto) -> list[str]:
+    """The names that protobuf gives as bytes, because they are not UTF-8."""
+    return [text for text in _names(model) if text.__class__ is not str]
 
 
 def has_external_data(model: onnx.ModelProto) -> bool:
