@@ -54,4 +54,11 @@ static inline int64_t pieces_per_unit(int64_t cells) {
   return cells < kCells ? kCells / cells : 1;
 }
 
+// The cells of a plane or its windows, whichever are more.
+static inline int64_t work_of_plane(const PoolJob& job) {
+  const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
+  const int64_t windows = job.depth.count * job.rows.count * job.columns.count;
+  return cells > windows ? cells : windows;
+}
+
 }  // namespace onnx_maxpool

@@ -94,9 +94,7 @@ class MapPool {
     }
     if (bands.outputs < 1) return {};
     if (columns.kind == Columns::picked) bands.picked = (bands.lines / columns.pitch + 1) * job.columns.count + kSlack;
-    const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
-    const int64_t outputs = job.depth.count * job.rows.count * job.columns.count;
-    bands.planes_per_unit = bands.count > 1 ? 1 : pieces_per_unit(cells > outputs ? cells : outputs);
+    bands.planes_per_unit = bands.count > 1 ? 1 : pieces_per_unit(work_of_plane(job));
     return bands;
   }
 

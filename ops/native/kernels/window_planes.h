@@ -67,10 +67,8 @@ class PlanesPool {
 
   static bool is_flat(const PoolJob& job) { return job.depth.size == 1 && job.depth.count == 1; }
   static int64_t groups(const PoolJob& job) { return (job.planes + kLanes - 1) / kLanes; }
-  static int64_t plane_cells(const PoolJob& job) { return job.depth.size * job.rows.size * job.columns.size; }
-  static int64_t plane_outputs(const PoolJob& job) { return job.depth.count * job.rows.count * job.columns.count; }
   static int64_t groups_per_unit(const PoolJob& job, const Bands& bands) {
-    return bands.count > 1 ? 1 : pieces_per_unit(kLanes * greater(plane_cells(job), plane_outputs(job)));
+    return bands.count > 1 ? 1 : pieces_per_unit(kLanes * work_of_plane(job));
   }
 
   static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
