@@ -102,7 +102,7 @@ BinEdges parse_bin_edges(const std::string& name) {
 
 // The domains of one setting, for one runtime. They and their operators are never freed: sessions may outlive
 // whatever registered them, and a process may hold more than one runtime.
-const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinEdges bin_edges,
+const std::map<std::string, OrtCustomOpDomain*>& domains(const Host& host, BinEdges bin_edges,
                                                          bool infers_optional_outputs) {
   struct Made {
     std::map<std::string, OrtCustomOpDomain*> domains;
@@ -112,17 +112,18 @@ const std::map<std::string, OrtCustomOpDomain*>& domains(const OrtApi* api, BinE
   static auto& made = *new std::map<std::pair<const OrtApi*, BinEdges>, Made>;
   static auto& ops = *new std::deque<CustomOp>;
   const std::lock_guard<std::mutex> lock(mutex);
-  auto& [domains, rows] = made[{api, bin_edges}];
+  auto& [domains, rows] = made[{host.api, bin_edges}];
   for (const std::vector<Row> all = table(bin_edges, infers_optional_outputs); rows < all.size(); ++rows) {
     const Row& row = all[rows];
     OrtCustomOpDomain*& domain = domains[row.variant.domain];
-    if (!domain) check(api, ort::CreateCustomOpDomain::of(api)(row.variant.domain, &domain));
-    check(api, ort::CustomOpDomainAdd::of(api)(domain, &ops.emplace_back(api, row.op, row.variant)));
+    if (!domain) check(host.api, ort::CreateCustomOpDomain::of(host.api)(row.variant.domain, &domain));
+    check(host.api, ort::CustomOpDomainAdd::of(host.api)(domain, &ops.emplace_back(host, row.op, row.variant)));
   }
   return domains;
 }
 
-void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_optional_outputs) {
+void register_in(const Host& host, OrtSessionOptions* options, bool infers_optional_outputs) {
+  const OrtApi* api = host.api;
   keep_loaded();
   kernels();  // rejects an unknown ONNX_MAXPOOL_TARGET
   const std::string name = config_entry(api, options, kBinEdgesEntry);
@@ -134,7 +135,7 @@ void register_in(const OrtApi* api, OrtSessionOptions* options, bool infers_opti
     throw Error("onnx_maxpool: these session options are registered with bin_edges '" + registered +
                 "', expected other options for '" + setting + "'");
   }
-  for (const auto& [domain, pointer] : domains(api, bin_edges, infers_optional_outputs)) {
+  for (const auto& [domain, pointer] : domains(host, bin_edges, infers_optional_outputs)) {
     check(api, ort::AddCustomOpDomain::of(api)(options, pointer));
   }
   check(api, ort::AddSessionConfigEntry::of(api)(options, kRegisteredEntry, setting.c_str()));
@@ -153,8 +154,9 @@ extern "C" ONNX_MAXPOOL_EXPORT OrtStatus* RegisterCustomOps(OrtSessionOptions* o
                   ort::kFail);
     });
   }
-  const OrtApi* api = base->GetApi(ort::kApiVersion);
-  return guarded(api, [&] { register_in(api, options, is_at_least(base->GetVersionString(), kInfersIndexTypes)); });
+  const char* version = base->GetVersionString();
+  const Host host = {base->GetApi(ort::kApiVersion), is_at_least(version, kLendsShapes)};
+  return guarded(host.api, [&] { register_in(host, options, is_at_least(version, kInfersIndexTypes)); });
 }
 
 // A target as the library tells of it: its name, and whether this processor runs it and operators use it: 1 or 0. None

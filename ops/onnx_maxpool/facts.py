@@ -41,6 +41,9 @@ OLDEST_RUNTIME = (1, 23)
 INFERS_INDEX_TYPES = (1, 28)
 """The first ONNX Runtime in which an attribute may choose the type of an output that a node may leave out."""
 
+LENDS_SHAPES = (1, 24)
+"""The first ONNX Runtime that gives a library a tensor's shape to read, without a copy."""
+
 
 def native_header() -> str:
     """The facts as C++ constants."""
@@ -89,6 +92,7 @@ def native_header() -> str:
             f"constexpr IndexSpelling kIndexSpellings[] = {{{spellings}}};",
             version("kOldestRuntime", OLDEST_RUNTIME),
             version("kInfersIndexTypes", INFERS_INDEX_TYPES),
+            version("kLendsShapes", LENDS_SHAPES),
             "",
             "}  // namespace onnx_maxpool",
             "",

@@ -96,6 +96,11 @@ Drawn draw(std::mt19937_64& random) {
                           (alike ? static_cast<double>(tall * wide) : static_cast<double>(d.height * d.width) / 8));
     if (static_cast<double>(d.images * d.channels * d.height * d.width) * kElement > 150e6) continue;
     if (static_cast<double>(d.rois * d.channels * d.bins_y * d.bins_x) * kElement > 100e6 || cells > 1e9) continue;
+    const auto rois = static_cast<size_t>(d.rois);
+    drawn.windows.image.resize(rois);
+    drawn.windows.rows.resize(rois * static_cast<size_t>(d.bins_y));
+    drawn.windows.columns.resize(rois * static_cast<size_t>(d.bins_x));
+    drawn.windows.widths.resize(rois);
     for (int64_t roi = 0; roi < d.rois; ++roi) {
       int64_t height = tall, width = wide;
       if (!alike) {
@@ -106,14 +111,13 @@ Drawn draw(std::mt19937_64& random) {
       }
       const auto top = static_cast<int64_t>(uniform(0, static_cast<double>(d.height - height) + 0.999));
       const auto left = static_cast<int64_t>(uniform(0, static_cast<double>(d.width - width) + 0.999));
-      drawn.windows.image.push_back(roi * d.images / d.rois);
-      drawn.windows.rows.resize(drawn.windows.rows.size() + static_cast<size_t>(d.bins_y));
-      drawn.windows.columns.resize(drawn.windows.columns.size() + static_cast<size_t>(d.bins_x));
-      roi_windows(top, top + height - 1, d.bins_y, d.height, EdgeArithmetic::exact,
-                  &drawn.windows.rows[static_cast<size_t>(roi * d.bins_y)]);
-      roi_windows(left, left + width - 1, d.bins_x, d.width, EdgeArithmetic::exact,
-                  &drawn.windows.columns[static_cast<size_t>(roi * d.bins_x)]);
-      drawn.windows.widths.push_back(widths_of(&drawn.windows.columns[static_cast<size_t>(roi * d.bins_x)], d.bins_x));
+      RoiWindow *const rows = drawn.windows.rows.data() + roi * d.bins_y, *const columns =
+                                                                              drawn.windows.columns.data() +
+                                                                              roi * d.bins_x;
+      roi_windows(top, top + height - 1, d.bins_y, d.height, EdgeArithmetic::exact, rows);
+      roi_windows(left, left + width - 1, d.bins_x, d.width, EdgeArithmetic::exact, columns);
+      drawn.windows.image[static_cast<size_t>(roi)] = roi * d.images / d.rois;
+      drawn.windows.widths[static_cast<size_t>(roi)] = widths_of(columns, d.bins_x);
     }
     const auto times = [](int64_t a, int64_t b) { return std::to_string(a) + "x" + std::to_string(b); };
     drawn.text = std::to_string(d.images) + "x" + times(d.channels, d.height) + "x" + std::to_string(d.width) + ", " +

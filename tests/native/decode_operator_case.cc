@@ -226,7 +226,7 @@ OperatorCase decode_operator_case(ByteSource source) {
   out.node.output_offset = static_cast<size_t>(source.below(64));
   constexpr BinEdges settings[] = {BinEdges::exact_, BinEdges::unset, BinEdges::double_, BinEdges::onnx_};
   out.bin_edges = settings[source.below(4)];
-  out.version = source.one_in(8) ? Version::before_1_28 : Version::newest;
+  out.version = source.one_in(8) ? Version::oldest : Version::newest;
   const int64_t op = source.below(16);
   if (op < 6) decode_roi_pool(source, out);
   if (op >= 6 && op < 11) decode_max_pooling1(source, out);

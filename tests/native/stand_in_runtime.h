@@ -62,8 +62,9 @@ struct KnownShape {
   std::vector<KnownDim> dims;
 };
 
-// Which version the runtime says it is. From 1.28 on a custom operator may infer an optional output's type.
-enum class Version { too_old, before_1_28, newest };
+// Which version the runtime says it is. The oldest that is supported neither lends shapes nor lets a custom operator
+// infer an optional output's type.
+enum class Version { too_old, oldest, newest };
 
 // What a node has beside its inputs' cells.
 struct Node {
@@ -122,7 +123,11 @@ Outcome register_operators(OrtSessionOptions& options, Version version);
 // The operator of that name which takes these types, as the runtime chooses among overloads; null if there is none.
 const OrtCustomOp* find(const OrtSessionOptions& options, const Node& node, const std::vector<const OrtValue*>& inputs);
 
-// Makes the node's kernel, infers its outputs, runs it and destroys it, as a session does.
+// Whether they are of the same types, shapes and bytes.
+bool same(const std::vector<std::unique_ptr<OrtValue>>& outputs, const std::vector<std::unique_ptr<OrtValue>>& others);
+
+// Makes the node's kernel, infers its outputs, runs it twice, as it may keep what it learns, and destroys it. The
+// program ends where the second run's outputs differ.
 Run run(const OrtCustomOp& op, const Node& node, const std::vector<const OrtValue*>& inputs, Version version);
 
 std::unique_ptr<OrtValue> tensor(ElementType type, const Shape& shape, size_t offset_cells = 0);

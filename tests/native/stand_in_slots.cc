@@ -202,6 +202,17 @@ void set_tensors(OrtApi& api) {
   set<ort::ReleaseTensorTypeAndShapeInfo>(api, [](OrtTensorTypeAndShapeInfo* info) { delete info; });
 }
 
+void set_lent_shapes(OrtApi& api) {
+  set<ort::GetTensorTypeAndDimensions>(api, [](const OrtValue* value, int* type, const int64_t** dims, size_t* rank) {
+    return fallible([&] {
+      *type = static_cast<int>(value->type);
+      *dims = value->shape.data();
+      *rank = value->shape.size();
+      return static_cast<OrtStatus*>(nullptr);
+    });
+  });
+}
+
 void set_kernel_info(OrtApi& api) {
   set<ort::KernelInfoGetOutputCount>(api, [](const OrtKernelInfo* info, size_t* count) {
     return fallible([&] {
@@ -366,10 +377,11 @@ void set_inference(OrtApi& api) {
 
 }  // namespace
 
-OrtApi make_api() {
+OrtApi make_api(Version version) {
   OrtApi api = without_slots(std::make_index_sequence<std::tuple_size_v<decltype(OrtApi::slots)>>());
   set_registration(api);
   set_tensors(api);
+  if (version == Version::newest) set_lent_shapes(api);
   set_kernel_info(api);
   set_kernel_context(api);
   set_inference(api);

@@ -9,7 +9,7 @@
 #include "stand_in_runtime.h"
 
 struct OrtApi {
-  std::array<void (*)(), 400> slots;
+  std::array<void (*)(), 420> slots;
 };
 struct OrtMemoryInfo {};
 struct OrtAllocator {
@@ -38,7 +38,7 @@ namespace stand_in {
 constexpr int kFail = 1, kInvalidArgument = 2;
 
 // The table of all slots, of which one that base/ort_abi.h does not name ends the program.
-OrtApi make_api();
+OrtApi make_api(Version version);
 
 [[noreturn]] void die(const std::string& what);
 

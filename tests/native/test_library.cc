@@ -26,7 +26,7 @@ constexpr BinEdges kEverySetting[] = {BinEdges::unset, BinEdges::onnx_, BinEdges
 constexpr int64_t kMost = (int64_t{1} << 31) - 1;
 
 void registers_operators() {
-  for (Version version : {Version::before_1_28, Version::newest}) {
+  for (Version version : {Version::oldest, Version::newest}) {
     for (BinEdges edges : kEverySetting) {
       const OrtSessionOptions& options = session_options(edges, version);
       size_t count = 0;
@@ -238,16 +238,6 @@ void with_every_failure(Countdown& countdown, const std::function<stand_in::Outc
   }
 }
 
-bool same(const std::vector<std::unique_ptr<OrtValue>>& outputs, const std::vector<std::unique_ptr<OrtValue>>& others) {
-  bool equal = outputs.size() == others.size();
-  for (size_t i = 0; equal && i < outputs.size(); ++i) {
-    const OrtValue *y = outputs[i].get(), *other = others[i].get();
-    equal = !y == !other && (!y || (y->type == other->type && y->shape == other->shape &&
-                                    !std::memcmp(y->block.data(), other->block.data(), y->block.bytes())));
-  }
-  return equal;
-}
-
 // A failure is a status, or it changes nothing: inference, to which the runtime does not listen, or freeing. Attributes
 // have their defaults, since one that cannot be read is one that the node does not have.
 template <class Countdown>
@@ -259,7 +249,8 @@ void survives_failures(Countdown& countdown) {
     with_every_failure(countdown, [&] {
       const stand_in::Run run = stand_in::run(op, c.node, inputs, c.version);
       const bool bad = run.created.code || run.computed.code;
-      require(bad || same(run.outputs, right.outputs), "a failure went unseen and changed an output\n" + described(c));
+      require(bad || stand_in::same(run.outputs, right.outputs),
+              "a failure went unseen and changed an output\n" + described(c));
       return run.created.code ? run.created : run.computed;
     });
     check(c);
@@ -269,7 +260,7 @@ void survives_failures(Countdown& countdown) {
 // The operators of a setting are made once: `bin_edges` has to be one that nobody has registered for that version.
 template <class Countdown>
 void registration_survives_failures(Countdown& countdown, const char* bin_edges) {
-  for (Version version : {Version::too_old, Version::before_1_28}) {
+  for (Version version : {Version::too_old, Version::oldest}) {
     with_every_failure(countdown, [&] {
       OrtSessionOptions options;
       options.entries["onnx_maxpool.bin_edges"] = bin_edges;

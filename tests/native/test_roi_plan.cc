@@ -18,17 +18,22 @@ RoiShape vgg16(int64_t rois) { return {1, 512, 38, 50, rois, 7, 7, 32, 64, 16, 1
 // ROIs of one size, the first in the map's upper left corner and the others anywhere; of as many images as given.
 RoiWindows rois_of(const RoiShape& shape, int64_t height, int64_t width) {
   RoiWindows windows;
-  const auto cut = [](std::vector<RoiWindow>& all, int64_t start, int64_t extent, int64_t bins, int64_t size) {
+  const auto cut = [](RoiWindow* windows, int64_t start, int64_t extent, int64_t bins, int64_t size) {
     for (int64_t i = 0; i < bins; ++i) {
       const int64_t end = (extent * (i + 1) + bins - 1) / bins;
-      all.push_back({static_cast<int32_t>(std::min(start + extent * i / bins, size)),
-                     static_cast<int32_t>(std::min(start + end, size))});
+      windows[i] = {static_cast<int32_t>(std::min(start + extent * i / bins, size)),
+                    static_cast<int32_t>(std::min(start + end, size))};
     }
   };
+  windows.image.resize(static_cast<size_t>(shape.rois));
+  windows.rows.resize(static_cast<size_t>(shape.rois * shape.bins_y));
+  windows.columns.resize(static_cast<size_t>(shape.rois * shape.bins_x));
   for (int64_t roi = 0; roi < shape.rois; ++roi) {
-    windows.image.push_back(roi % shape.images);
-    cut(windows.rows, roi * 17 % (shape.height - height + 1), height, shape.bins_y, shape.height);
-    cut(windows.columns, roi * 17 % (shape.width - width + 1), width, shape.bins_x, shape.width);
+    windows.image[static_cast<size_t>(roi)] = roi % shape.images;
+    cut(windows.rows.data() + roi * shape.bins_y, roi * 17 % (shape.height - height + 1), height, shape.bins_y,
+        shape.height);
+    cut(windows.columns.data() + roi * shape.bins_x, roi * 17 % (shape.width - width + 1), width, shape.bins_x,
+        shape.width);
   }
   return windows;
 }

@@ -96,6 +96,9 @@ using GetDimensions = Slot<62, OrtStatus*(const OrtTensorTypeAndShapeInfo*, int6
 using GetSymbolicDimensions = Slot<63, OrtStatus*(const OrtTensorTypeAndShapeInfo*, const char**, size_t)>;
 using SetSymbolicDimensions = Slot<271, OrtStatus*(OrtTensorTypeAndShapeInfo*, const char**, size_t)>;
 using ReleaseTensorTypeAndShapeInfo = Slot<99, void(OrtTensorTypeAndShapeInfo*)>;
+// A tensor's own dimensions, to be read and not to be released. In runtimes from kLendsShapes on.
+using GetTensorTypeAndDimensions =
+    Slot<414, OrtStatus*(const OrtValue*, int* type, const int64_t** dims, size_t* rank)>;
 
 using KernelInfoGetOutputCount = Slot<231, OrtStatus*(const OrtKernelInfo*, size_t*)>;
 using KernelInfoGetOutputName = Slot<233, OrtStatus*(const OrtKernelInfo*, size_t, char*, size_t*)>;

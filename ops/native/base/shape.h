@@ -36,6 +36,31 @@ class ShortList {
   size_t size_ = 0;
 };
 
+// Any number of values: in place up to `room`, allocated beyond. What it is made or resized with is junk.
+template <class T, size_t room>
+class List {
+ public:
+  List() {}  // not defaulted, as the values would then be cleared where the list is
+  void resize(size_t size) {
+    if (size > room) many_.resize(size);
+    size_ = size;
+  }
+  size_t size() const { return size_; }
+  T* data() { return size_ > room ? many_.data() : few_.data(); }
+  const T* data() const { return size_ > room ? many_.data() : few_.data(); }
+  T& operator[](size_t i) { return data()[i]; }
+  const T& operator[](size_t i) const { return data()[i]; }
+  T* begin() { return data(); }
+  T* end() { return data() + size_; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size_; }
+
+ private:
+  size_t size_ = 0;
+  std::array<T, room> few_;
+  std::vector<T> many_;
+};
+
 // The dimensions of a tensor. Those of a rank that no operator has are allocated.
 class Dims {
  public:

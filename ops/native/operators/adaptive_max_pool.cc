@@ -27,24 +27,30 @@ class AdaptiveMaxPool : public Kernel {
     if (rank < 3 || rank > 5) {
       refuse("X has shape " + text(x.shape) + ", expected 3 to 5 dimensions (N, C and 1 to 3 spatial ones)");
     }
-    const int64_t* const spatial = x.shape.begin() + 2;
-    if (std::find(spatial, x.shape.end(), 0) != x.shape.end()) {
+    if (std::find(x.shape.begin() + 2, x.shape.end(), 0) != x.shape.end()) {
       refuse("X has shape " + text(x.shape) + ", expected spatial dimensions of at least 1");
     }
     const Dims sizes = output_size(size, rank - 2);
-    PoolAxes axes;
-    for (size_t i = 0; i < rank - 2; ++i) axes.push_back({spatial[i], sizes[i], true, 0, 0, 0});
-    if (has_indices_ && index_type_ == ElementType::int32_ && x.shape[0] && x.shape[1]) {
-      const int64_t cells = checked_cells(spatial, x.shape.end());
-      if (cells < 0 || cells > kMostInt32) {
-        refuse("X has shape " + text(x.shape) + ", expected at most " + std::to_string(kMostInt32) +
-               " cells in a channel, as many as " + spelling_of(index_type_) + " indices number");
-      }
-    }
-    pool_windows(run, kName, type_, x, axes, {has_indices_, index_type_, 0});
+    WindowPlans::Key key;
+    for (const int64_t side : x.shape) key.push_back(side);
+    for (const int64_t side : sizes) key.push_back(side);
+    plans_.pool(run, key, x.data, [&] { return task(x.shape, sizes); });
   }
 
  private:
+  WindowTask task(const Dims& x, const Dims& sizes) const {
+    PoolAxes axes;
+    for (size_t i = 0; i < sizes.size(); ++i) axes.push_back({x[2 + i], sizes[i], true, 0, 0, 0});
+    if (has_indices_ && index_type_ == ElementType::int32_ && x[0] && x[1]) {
+      const int64_t cells = checked_cells(x.begin() + 2, x.end());
+      if (cells < 0 || cells > kMostInt32) {
+        refuse("X has shape " + text(x) + ", expected at most " + std::to_string(kMostInt32) +
+               " cells in a channel, as many as " + spelling_of(index_type_) + " indices number");
+      }
+    }
+    return {kName, type_, x, axes, {has_indices_, index_type_, 0}};
+  }
+
   Dims output_size(const Tensor& size, size_t axes) const {
     if (size.shape.size() != 1 || size.shape[0] != static_cast<int64_t>(axes)) {
       refuse("output_size has shape " + text(size.shape) + ", expected [" + std::to_string(axes) +
@@ -67,6 +73,7 @@ class AdaptiveMaxPool : public Kernel {
   const ElementType type_, size_type_;
   const bool has_indices_;
   const ElementType index_type_;
+  mutable WindowPlans plans_;
 };
 
 std::vector<Parameter> inputs(const Variant& variant) { return {{variant.types[0]}, {variant.types[1]}}; }

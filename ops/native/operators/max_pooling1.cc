@@ -48,14 +48,22 @@ class MaxPooling1 : public Kernel {
       refuse("X has shape " + text(x.shape) + ", expected " +
              (axes == 2 ? "4 dimensions (N, C, H, W)" : "5 dimensions (N, C, D, H, W)"));
     }
+    WindowPlans::Key key;
+    for (const int64_t side : x.shape) key.push_back(side);
+    plans_.pool(run, key, x.data, [&] { return task(x.shape); });
+  }
+
+ private:
+  WindowTask task(const Dims& x) const {
+    const size_t axes = window_.size();
     PoolAxes plans;
     ShortList<uint64_t, 5> y;
-    for (size_t i = 0; i < 2; ++i) y.push_back(static_cast<uint64_t>(x.shape[i]));
+    for (size_t i = 0; i < 2; ++i) y.push_back(static_cast<uint64_t>(x[i]));
     for (size_t i = 0; i < axes; ++i) {
-      const int64_t size = x.shape[2 + i];
+      const int64_t size = x[2 + i];
       const int64_t least = std::max<int64_t>(1, window_[i] - start_padding_[i] - end_padding_[i]);
       if (size < least) {
-        refuse("X has shape " + text(x.shape) + ", expected " + kAxes[3 - axes + i] + " of at least " +
+        refuse("X has shape " + text(x) + ", expected " + kAxes[3 - axes + i] + " of at least " +
                std::to_string(least) + ", as window_size is " + text(window_) + ", start_padding " +
                text(start_padding_) + " and end_padding " + text(end_padding_));
       }
@@ -63,18 +71,17 @@ class MaxPooling1 : public Kernel {
       plans.push_back({size, static_cast<int64_t>(y.back()), false, -start_padding_[i], strides_[i], window_[i]});
     }
     if (has_indices_ && index_type_ == ElementType::uint32_) {
-      const int64_t cells = checked_cells(x.shape);
+      const int64_t cells = checked_cells(x);
       if (cells < 0 || cells > kMostUint32) {
-        refuse("X has shape " + text(x.shape) + ", expected at most " + std::to_string(kMostUint32) +
-               " cells, as many as " + spelling_of(index_type_) + " indices number");
+        refuse("X has shape " + text(x) + ", expected at most " + std::to_string(kMostUint32) + " cells, as many as " +
+               spelling_of(index_type_) + " indices number");
       }
     }
     if (*std::max_element(y.begin(), y.end()) > kMostWindows) refuse_bytes(kName, "Y", text(y));
-    const int64_t plane = checked_cells(x.shape.begin() + 2, x.shape.end());
-    pool_windows(run, kName, type_, x, plans, {has_indices_, index_type_, plane});
+    const int64_t plane = checked_cells(x.begin() + 2, x.end());
+    return {kName, type_, x, plans, {has_indices_, index_type_, plane}};
   }
 
- private:
   static void check_counts(const char* name, const Shape& values, const std::string& count, bool as_many) {
     const auto bad = [](int64_t value) { return value < 1 || value > kLargestSide; };
     if (as_many && std::none_of(values.begin(), values.end(), bad)) return;
@@ -94,6 +101,7 @@ class MaxPooling1 : public Kernel {
   const Shape window_, strides_, start_padding_, end_padding_;
   const bool has_indices_;
   ElementType index_type_;
+  mutable WindowPlans plans_;
 };
 
 std::vector<Parameter> inputs(const Variant& variant) { return {{variant.types[0]}}; }

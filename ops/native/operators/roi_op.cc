@@ -43,7 +43,8 @@ class Rois {
   Rois(const void* data, ElementType type, int64_t count) : values_(static_cast<const Float*>(data)) {
     if (element_size(type) != 2) return;
     const auto* narrow = static_cast<const uint16_t*>(data);
-    for (int64_t i = 0; i < 5 * count; ++i) widened_.push_back(widen(narrow[i], type));
+    widened_.resize(static_cast<size_t>(5 * count));
+    for (Float& value : widened_) value = widen(*narrow++, type);
     values_ = widened_.data();
   }
   Rois(const Rois&) = delete;
@@ -51,7 +52,7 @@ class Rois {
   const Float* row(int64_t row) const { return values_ + row * 5; }
 
  private:
-  std::vector<Float> widened_;
+  List<Float, 5 * kFewRois> widened_;
   const Float* values_;
 };
 
@@ -116,15 +117,16 @@ class RoiNode : public Kernel {
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
     const RoiDims dims = {images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
-    const RoiPlan plan = plan_rois(
-        {dims, (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width, run.threads(),
-         checked_cells(x.shape) * static_cast<int64_t>(element_size(type_)), kernel.line_bytes},
-        windows);
+    const RoiPlan plan =
+        plan_rois({dims, (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
+                   run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_)), kernel.line_bytes,
+                   machine().cycles_worth_a_thread},
+                  windows);
     const RoiJob job = {x.data,
                         y,
                         dims,
                         order_of(type_),
-                        static_cast<size_t>(bytes) > machine().streaming_threshold,
+                        streams(bytes),
                         windows.image.data(),
                         windows.rows.data(),
                         windows.columns.data(),
@@ -137,6 +139,14 @@ class RoiNode : public Kernel {
     const RoiKernel::Mode& mode = kernel.*plan.mode;
     run.parallel(job.unit_count, mode.scratch_bytes(job), plan.cycles,
                  [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
+  }
+
+  // Whether an output of so many bytes is stored past the caches. A few bins are written as blocks of 16 bytes, which
+  // a cache gathers to lines faster than memory does.
+  bool streams(int64_t bytes) const {
+    constexpr int64_t kBlockBytes = 16;
+    const int64_t of_channel = pooled_[0] * pooled_[1] * static_cast<int64_t>(element_size(type_));
+    return static_cast<size_t>(bytes) > machine().streaming_threshold && of_channel > kBlockBytes;
   }
 
   // M10 and M11, for the first row that breaks either.

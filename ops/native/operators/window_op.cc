@@ -1,6 +1,7 @@
 #include "operators/window_op.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/window_plan.h"
 #include "facts.h"
@@ -77,53 +78,118 @@ Window* list(const PoolAxis& axis, Window* to) {
   return to;
 }
 
-// Lists the windows of those axes that have few enough.
-class Lists {
- public:
-  explicit Lists(PoolAxes& axes) {
-    int64_t windows = 0;
-    for (const PoolAxis& axis : axes) windows += is_listed(axis) ? axis.count : 0;
-    if (windows > static_cast<int64_t>(few_.size())) many_.resize(static_cast<size_t>(windows));
-    Window* next = many_.empty() ? few_.data() : many_.data();
-    for (PoolAxis& axis : axes) {
-      if (!is_listed(axis)) continue;
-      axis.windows = next;
-      next = list(axis, next);
-    }
+// The windows of those axes that have few enough to be listed, to which the axes then point.
+std::vector<Window> lists_of(PoolAxes& axes) {
+  const auto is_listed = [](const PoolAxis& axis) { return axis.count <= kMostListed; };
+  int64_t windows = 0;
+  for (const PoolAxis& axis : axes) windows += is_listed(axis) ? axis.count : 0;
+  std::vector<Window> lists(static_cast<size_t>(windows));
+  Window* next = lists.data();
+  for (PoolAxis& axis : axes) {
+    if (!is_listed(axis)) continue;
+    axis.windows = next;
+    next = list(axis, next);
   }
-  Lists(const Lists&) = delete;
-  Lists& operator=(const Lists&) = delete;
+  return lists;
+}
 
- private:
-  static bool is_listed(const PoolAxis& axis) { return axis.count <= kMostListed; }
-  std::array<Window, 64> few_;
-  std::vector<Window> many_;
-};
+// The output's shape.
+Dims pooled_shape(const WindowTask& task) {
+  Dims shape(2 + task.axes.size());
+  std::copy_n(task.x.begin(), 2, shape.begin());
+  for (size_t i = 0; i < task.axes.size(); ++i) shape[2 + i] = task.axes[i].count;
+  return shape;
+}
 
 }  // namespace
 
-void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x, const PoolAxes& spatial,
-                  const IndexOutput& index) {
-  Dims shape(2 + spatial.size());
-  std::copy_n(x.shape.begin(), 2, shape.begin());
-  for (size_t i = 0; i < spatial.size(); ++i) shape[2 + i] = spatial[i].count;
-  const int64_t bytes = output_bytes(op, "Y", shape, type);
-  if (index.present) output_bytes(op, "Indices", shape, index.type);
-  void* y = run.output(0, type, shape);
-  void* indices = index.present ? run.output(1, index.type, shape) : nullptr;
-  if (bytes == 0) return;  // G7
-  PoolAxes axes = three_axes(spatial);
-  const Lists lists(axes);
-  const PoolJob job = {
-      x.data,  y,       indices,       element_size(index.type) == 8, index.step, shape[0] * shape[1], axes[0],
-      axes[1], axes[2], order_of(type)};
-  const PoolKernel& kernel = *kernels().pool(job, element_size(type), PoolPlan::cheapest);
-  const int64_t cells = job.planes * job.depth.size * job.rows.size * job.columns.size;
-  const int64_t outputs = checked_cells(shape) * (index.present ? 2 : 1);
-  const double cycles = kCyclesPerCell * static_cast<double>(cells) + kCyclesPerOutput * static_cast<double>(outputs);
-  run.parallel(kernel.units(job), kernel.scratch_bytes(job), cycles,
-               [&](int64_t unit, void* scratch) { kernel.run(job, unit, scratch); });
+class WindowPlan {
+ public:
+  WindowPlan(const WindowPlans::Key& key, const WindowTask& task)
+      : key_(key),
+        type_(task.type),
+        index_(task.index),
+        shape_(pooled_shape(task)),
+        bytes_(output_bytes(task.op, "Y", shape_, type_)),
+        axes_(bytes_ ? three_axes(task.axes) : PoolAxes()),
+        lists_(lists_of(axes_)) {
+    if (index_.present) output_bytes(task.op, "Indices", shape_, index_.type);
+    if (bytes_ == 0) return;
+    job_ = {nullptr,
+            nullptr,
+            index_.present ? this : nullptr,  // each run has its own
+            element_size(index_.type) == 8,
+            index_.step,
+            shape_[0] * shape_[1],
+            axes_[0],
+            axes_[1],
+            axes_[2],
+            order_of(type_)};
+    kernel_ = kernels().pool(job_, element_size(type_), PoolPlan::cheapest);
+    units_ = kernel_->units(job_);
+    scratch_bytes_ = kernel_->scratch_bytes(job_);
+    const int64_t cells = job_.planes * job_.depth.size * job_.rows.size * job_.columns.size;
+    const int64_t outputs = checked_cells(shape_) * (index_.present ? 2 : 1);
+    cycles_ = kCyclesPerCell * static_cast<double>(cells) + kCyclesPerOutput * static_cast<double>(outputs);
+  }
+
+  bool is_for(const WindowPlans::Key& key) const {
+    return key.size() == key_.size() && std::equal(key.begin(), key.end(), key_.begin());
+  }
+  // Whether it takes little memory, as for work that would notice its making.
+  bool is_small() const { return lists_.size() <= 1024; }
+
+  void pool(const Run& run, const void* x) const {
+    PoolJob job = job_;
+    job.x = x;
+    job.y = run.output(0, type_, shape_);
+    job.indices = index_.present ? run.output(1, index_.type, shape_) : nullptr;
+    if (bytes_ == 0) return;  // G7
+    run.parallel(units_, scratch_bytes_, cycles_,
+                 [&](int64_t unit, void* scratch) { kernel_->run(job, unit, scratch); });
+  }
+
+ private:
+  const WindowPlans::Key key_;
+  const ElementType type_;
+  const IndexOutput index_;
+  const Dims shape_;
+  const int64_t bytes_;
+  PoolAxes axes_;
+  const std::vector<Window> lists_;
+  PoolJob job_{};
+  const PoolKernel* kernel_ = nullptr;
+  int64_t units_ = 0;
+  size_t scratch_bytes_ = 0;
+  double cycles_ = 0;
+};
+
+WindowPlans::~WindowPlans() {
+  for (const auto& known : known_) delete known.load(std::memory_order_relaxed);
 }
+
+const WindowPlan* WindowPlans::find(const Key& key) const {
+  for (const auto& known : known_) {
+    const WindowPlan* plan = known.load(std::memory_order_acquire);
+    if (!plan || plan->is_for(key)) return plan;
+  }
+  return nullptr;
+}
+
+void WindowPlans::make_and_pool(const Run& run, const Key& key, const void* x, const WindowTask& task) {
+  auto plan = std::make_unique<const WindowPlan>(key, task);
+  plan->pool(run, x);
+  if (!plan->is_small()) return;
+  // Another thread may have made the same one meanwhile, which does no harm.
+  for (auto& known : known_) {
+    const WindowPlan* none = nullptr;
+    if (!known.compare_exchange_strong(none, plan.get(), std::memory_order_release)) continue;
+    plan.release();
+    return;
+  }
+}
+
+void WindowPlans::pool_by(const WindowPlan& plan, const Run& run, const void* x) { plan.pool(run, x); }
 
 ElementType index_type(const char* op, const Variant& variant, const Attributes& attributes) {
   const std::vector<ElementType>& known = variant.index_types;

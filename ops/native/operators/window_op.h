@@ -2,6 +2,8 @@
 // what is common to the operators whose inputs are (N, C, spatial...).
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,9 +23,43 @@ struct IndexOutput {
 // The axes behind (N, C).
 using PoolAxes = ShortList<PoolAxis, 3>;
 
-// Pools input 0 to outputs 0 and 1. Throws Error, with the operator's name, where an output is too large.
-void pool_windows(const Run& run, const char* op, ElementType type, const Tensor& x, const PoolAxes& axes,
-                  const IndexOutput& index);
+// What is to be pooled: input 0, of this type and shape, to outputs 0 and 1.
+struct WindowTask {
+  const char* op;
+  ElementType type;
+  const Dims& x;
+  PoolAxes axes;
+  IndexOutput index;
+};
+
+// How inputs of one shape are pooled.
+class WindowPlan;
+
+// The plans of a node by all that they depend on: a small run would notice what it takes to make one. Runs may use them
+// on several threads.
+class WindowPlans {
+ public:
+  using Key = ShortList<int64_t, 8>;
+
+  WindowPlans() = default;
+  WindowPlans(const WindowPlans&) = delete;
+  WindowPlans& operator=(const WindowPlans&) = delete;
+  ~WindowPlans();
+
+  // Pools x. Where there is no plan for this key yet, one is made for task(). Throws Error, with the operator's name,
+  // where an output is too large.
+  template <class Task>
+  void pool(const Run& run, const Key& key, const void* x, const Task& task) {
+    if (const WindowPlan* known = find(key)) return pool_by(*known, run, x);
+    make_and_pool(run, key, x, task());
+  }
+
+ private:
+  const WindowPlan* find(const Key& key) const;
+  void make_and_pool(const Run& run, const Key& key, const void* x, const WindowTask& task);
+  static void pool_by(const WindowPlan& plan, const Run& run, const void* x);
+  std::array<std::atomic<const WindowPlan*>, 4> known_{};  // the first ones, which are kept
+};
 
 // The index type that the node asks for. Throws Error where the operator has none such, and for another than the
 // default where the node has the output and the runtime cannot infer its type.

@@ -1,6 +1,7 @@
 // The arrays behind a plan: a division's units, and the order of a sweep.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "plans/roi_schedule.h"
 
@@ -40,16 +41,17 @@ void spread(int64_t first, int64_t end, int64_t threads, Each&& each) {
 
 }  // namespace
 
-void lay_out(const RoiShape& shape, const RoiWindows& windows, const std::vector<RoiGroup>& groups,
-             const RoiDivision& division, RoiPlan& plan) {
+void lay_out(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const RoiDivision& division,
+             RoiPlan& plan) {
   if (plan.sweep) plan.tasks.resize(static_cast<size_t>(shape.rois * shape.bins_y));
-  plan.units.reserve(static_cast<size_t>(division.units));
-  divide(groups, division, shape.threads, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
-    spread(first, end, shape.threads, [&](int64_t block) {
+  plan.units.resize(static_cast<size_t>(division.units));
+  RoiUnit* next = plan.units.begin();
+  divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
+    spread(first, end, division.threads, [&](int64_t block) {
       for (int64_t part = 0; part < parts; ++part) {
         const RoiUnit unit = {group.image, block, group.begin + group.count() * part / parts,
                               group.begin + group.count() * (part + 1) / parts};
-        plan.units.push_back(unit);
+        *next++ = unit;
         if (!plan.sweep || block > 0) continue;
         plan.slots = std::max(plan.slots, unit.end - unit.begin);
         order_sweep(shape, windows, unit, plan);

@@ -47,7 +47,8 @@ RoiPlan small_plan(const RoiShape& shape) {
   plan.cycles = plan.time = roi_costs::kUnit;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
   std::iota(plan.rois_by_image.begin(), plan.rois_by_image.end(), int64_t{0});
-  plan.units = {{0, 0, 0, shape.rois}};
+  plan.units.resize(1);
+  plan.units[0] = {0, 0, 0, shape.rois};
   return plan;
 }
 
@@ -62,11 +63,27 @@ struct Way {
 class Planner {
  public:
   Planner(const RoiShape& shape, const RoiWindows& windows)
-      : shape_(shape),
+      : threads_(shape.threads),
+        shape_(shape),
         windows_(windows),
         groups_(group_by_image(shape, windows, rois_by_image_)),
         cost_(shape, windows, groups_.size()) {
     for (const RoiWindow& rows : windows.rows) tallest_ = std::max<int64_t>(tallest_, rows.end - rows.start);
+  }
+
+  // The way that takes the least time on so many threads.
+  Way fastest(int64_t threads) {
+    threads_ = threads;
+    Way chosen = separate();
+    const auto consider = [&](const Way& way) {
+      if (way.division.time < chosen.division.time) chosen = way;
+    };
+    for (const bool sweep : {false, true}) {
+      if (const int levels = best_levels(sweep); levels >= 0) consider(shared(levels));
+    }
+    if (may_permute()) consider(narrow_map());
+    if (has_few_channels()) consider(few_channels());
+    return chosen;
   }
 
   Way separate() const {
@@ -140,12 +157,16 @@ class Planner {
 
  private:
   double rois() const { return static_cast<double>(shape_.rois); }
-  RoiDivision best(const RoiDivision& division) const { return best_division(groups_, shape_.threads, division); }
+  RoiDivision best(RoiDivision division) const {
+    division.threads = threads_;
+    return best_division(groups_, division);
+  }
 
+  int64_t threads_;
   const RoiShape& shape_;
   const RoiWindows& windows_;
-  std::vector<int64_t> rois_by_image_;
-  const std::vector<RoiGroup> groups_;
+  List<int64_t, kFewRois> rois_by_image_;
+  const RoiGroups groups_;
   const RoiCost cost_;
   int64_t tallest_ = 0;
 };
@@ -154,17 +175,10 @@ class Planner {
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
   if (is_small(shape)) return small_plan(shape);
-  const Planner planner(shape, windows);
-  Way chosen = planner.separate();
-  const auto consider = [&](const Way& way) {
-    if (way.division.time < chosen.division.time) chosen = way;
-  };
-  for (const bool sweep : {false, true}) {
-    if (const int levels = planner.best_levels(sweep); levels >= 0) consider(planner.shared(levels));
-  }
-  if (planner.may_permute()) consider(planner.narrow_map());
-  if (planner.has_few_channels()) consider(planner.few_channels());
-  return planner.plan(chosen);
+  Planner planner(shape, windows);
+  const Way alone = planner.fastest(1);
+  if (shape.threads == 1 || alone.division.cycles < shape.worth_a_thread) return planner.plan(alone);
+  return planner.plan(planner.fastest(shape.threads));
 }
 
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows) {

@@ -4,16 +4,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/shape.h"
 #include "kernels/roi.h"
 
 namespace onnx_maxpool {
 
+// A small run would notice an allocation for each list, so these have room for few in place.
+constexpr size_t kFewRois = 32, kFewBins = 8 * kFewRois;
+
 // The windows and their ROIs' images, as an operator plans them.
 struct RoiWindows {
-  std::vector<int64_t> image;      // of each ROI
-  std::vector<RoiWindow> rows;     // (rois, bins_y)
-  std::vector<RoiWindow> columns;  // (rois, bins_x)
-  std::vector<BinWidths> widths;   // of each ROI's columns, for the kernel, where it has more than one bin along x
+  List<int64_t, kFewRois> image;      // of each ROI
+  List<RoiWindow, kFewBins> rows;     // (rois, bins_y)
+  List<RoiWindow, kFewBins> columns;  // (rois, bins_x)
+  List<BinWidths, kFewRois> widths;   // of each ROI's columns, for the kernel, where it has more than one bin along x
 };
 
 // The kernel's choices, and the arrays behind them.
@@ -21,19 +25,20 @@ struct RoiPlan : RoiTables {
   RoiKernel::Mode RoiKernel::* mode;
   double cycles;  // an estimate, of all threads together
   double time;    // the same, until the last thread is done
-  std::vector<int64_t> rois_by_image;
-  std::vector<RoiUnit> units;
+  List<int64_t, kFewRois> rois_by_image;
+  List<RoiUnit, kFewRois> units;
   std::vector<RoiTask> tasks;  // of a sweep
 };
 
 // What the plan depends on, beside the windows.
 struct RoiShape : RoiDims {
-  int64_t blocks;            // of channels
-  int64_t vector_bytes;      // of a block's vector
-  int64_t narrow_map_width;  // the kernel's
-  int64_t threads;           // that run at once
-  int64_t input_bytes;       // of all images
-  int64_t line_bytes = 0;    // of the few_channels mode's vectors; 0 where it must not be chosen
+  int64_t blocks;             // of channels
+  int64_t vector_bytes;       // of a block's vector
+  int64_t narrow_map_width;   // the kernel's
+  int64_t threads;            // that run at once
+  int64_t input_bytes;        // of all images
+  int64_t line_bytes = 0;     // of the few_channels mode's vectors; 0 where it must not be chosen
+  double worth_a_thread = 0;  // cycles: fewer are left to one thread
 };
 
 // The plan that should take the least time.

@@ -1,6 +1,8 @@
 #include "plans/roi_schedule.h"
 
+#include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "plans/roi_cost.h"
 
@@ -10,8 +12,10 @@ namespace {
 using roi_costs::kPart;
 using roi_costs::kUnevenThreads;
 
+using RoiNumbers = List<int64_t, kFewRois>;
+
 // Sorts the numbers of ROIs by their images, those of one image in ascending order.
-void sort_by_image(int64_t images, const std::vector<int64_t>& image, std::vector<int64_t>& rois) {
+void sort_by_image(int64_t images, const RoiNumbers& image, RoiNumbers& rois) {
   rois.resize(image.size());
   if (images == 1) return std::iota(rois.begin(), rois.end(), int64_t{0});
   if (images > static_cast<int64_t>(image.size())) {  // a count for each would be larger than what is sorted
@@ -30,11 +34,11 @@ void sort_by_image(int64_t images, const std::vector<int64_t>& image, std::vecto
   }
 }
 
-void estimate(const std::vector<RoiGroup>& groups, int64_t threads, RoiDivision& division) {
-  const auto workers = static_cast<double>(threads);
+void estimate(const RoiGroups& groups, RoiDivision& division) {
+  const auto workers = static_cast<double>(division.threads);
   double longest = 0, in_turns = 0;
   division.units = division.cycles = 0;
-  divide(groups, division, threads, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
+  divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
     const auto count = static_cast<double>(parts), units = count * static_cast<double>(end - first);
     const double unit =
         division.fill + division.roi * static_cast<double>(group.count()) / count + (parts > 1 ? kPart : 0);
@@ -46,24 +50,24 @@ void estimate(const std::vector<RoiGroup>& groups, int64_t threads, RoiDivision&
     in_turns = std::max(in_turns, (division.cycles + unit / 2 * (workers - 1)) / workers);
   });
   // Units that are few and alike end together.
-  const double slowest = longest * (threads > 1 ? 1 + kUnevenThreads : 1);
+  const double slowest = longest * (division.threads > 1 ? 1 + kUnevenThreads : 1);
   division.time = std::min(std::max(slowest, in_turns), std::ceil(division.units / workers) * slowest);
 }
 
 }  // namespace
 
-std::vector<RoiGroup> group_by_image(const RoiShape& shape, const RoiWindows& windows,
-                                     std::vector<int64_t>& rois_by_image) {
+RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNumbers& rois_by_image) {
   sort_by_image(shape.images, windows.image, rois_by_image);
   const auto image = [&](size_t slot) { return windows.image[static_cast<size_t>(rois_by_image[slot])]; };
   const size_t count = rois_by_image.size();
   size_t different = 0;
   for (size_t slot = 0; slot < count; ++slot) different += slot == 0 || image(slot) != image(slot - 1);
-  std::vector<RoiGroup> groups;
-  groups.reserve(different);
+  RoiGroups groups;
+  groups.resize(different);
+  RoiGroup* group = groups.begin();
   for (size_t begin = 0, end = 0; begin < count; begin = end) {
     while (end < count && image(end) == image(begin)) ++end;
-    groups.push_back({image(begin), static_cast<int64_t>(begin), static_cast<int64_t>(end)});
+    *group++ = {image(begin), static_cast<int64_t>(begin), static_cast<int64_t>(end)};
   }
   std::sort(groups.begin(), groups.end(), [](const RoiGroup& a, const RoiGroup& b) {
     return a.count() != b.count() ? a.count() > b.count() : a.image < b.image;
@@ -71,15 +75,23 @@ std::vector<RoiGroup> group_by_image(const RoiShape& shape, const RoiWindows& wi
   return groups;
 }
 
-RoiDivision best_division(const std::vector<RoiGroup>& groups, int64_t threads, RoiDivision division) {
-  estimate(groups, threads, division);
-  if (threads == 1) return division;
+RoiDivision best_division(const RoiGroups& groups, RoiDivision division) {
+  if (division.threads == 1 && groups[0].count() <= division.most_rois) {  // all units are whole
+    const auto blocks = static_cast<double>(division.blocks), count = static_cast<double>(groups.size());
+    double rois = 0;
+    for (const RoiGroup& group : groups) rois += static_cast<double>(group.count());
+    division.units = blocks * count;
+    division.cycles = division.time = blocks * (division.fill * count + division.roi * rois);
+    return division;
+  }
+  estimate(groups, division);
+  if (division.threads == 1) return division;
   RoiDivision best = division;
   const auto most = static_cast<double>(groups[0].count());
   double before = std::numeric_limits<double>::infinity();
   for (double parts = 2; parts <= most; parts *= 2) {
     division.grain = division.roi * most / parts;
-    estimate(groups, threads, division);
+    estimate(groups, division);
     if (division.time < best.time) best = division;
     if (division.time >= before) break;
     before = division.time;

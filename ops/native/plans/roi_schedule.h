@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "plans/roi_plan.h"
 
@@ -25,10 +24,11 @@ struct RoiGroup {
   int64_t count() const { return end - begin; }
 };
 
+using RoiGroups = List<RoiGroup, 4>;
+
 // Sorts ROIs by their images. The groups with the most come first. Takes memory for each ROI, and none for images
 // without ROIs.
-std::vector<RoiGroup> group_by_image(const RoiShape& shape, const RoiWindows& windows,
-                                     std::vector<int64_t>& rois_by_image);
+RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, List<int64_t, kFewRois>& rois_by_image);
 
 // How the work of a mode that shares a map is divided. A unit is of a block of channels and of a group or, where too
 // little is left to keep all threads busy, of a part of one.
@@ -38,18 +38,19 @@ struct RoiDivision {
   double roi;         // cycles to pool an ROI
   int64_t most_rois;  // of a unit
   bool sweep;         // all blocks of a group are divided alike, as one order of tasks serves them all
+  int64_t threads = 1;
   double grain = std::numeric_limits<double>::infinity();  // cycles of pooling in such a part
   double units = 0;
   double cycles = 0;  // of all threads together
   double time = 0;    // in cycles, until the last thread is done
 };
 
-// The division that takes the least time.
-RoiDivision best_division(const std::vector<RoiGroup>& groups, int64_t threads, RoiDivision division);
+// The division that takes the least time on its threads.
+RoiDivision best_division(const RoiGroups& groups, RoiDivision division);
 
 // Calls each(group, first block, end of blocks, parts) for blocks that are divided alike, in the order of the units.
 template <class Each>
-void divide(const std::vector<RoiGroup>& groups, const RoiDivision& division, int64_t threads, Each&& each) {
+void divide(const RoiGroups& groups, const RoiDivision& division, Each&& each) {
   const auto blocks = static_cast<double>(division.blocks);
   const auto whole = [&](const RoiGroup& group) {
     return division.fill + division.roi * static_cast<double>(group.count());
@@ -60,7 +61,7 @@ void divide(const std::vector<RoiGroup>& groups, const RoiDivision& division, in
     const int64_t least = (group.count() + division.most_rois - 1) / division.most_rois;
     // From this block on, a whole one would keep a thread busy for longer than the others with all that is left. That
     // the two are equal must not depend on how they are rounded.
-    const double from = std::floor(left / whole(group) - static_cast<double>(threads) * (1 - 1e-9)) + 1;
+    const double from = std::floor(left / whole(group) - static_cast<double>(division.threads) * (1 - 1e-9)) + 1;
     auto first_divided = static_cast<int64_t>(std::clamp(from, 0.0, blocks));
     if (division.sweep && first_divided < division.blocks) first_divided = 0;
     if (first_divided > 0) each(group, int64_t{0}, first_divided, least);
@@ -73,7 +74,7 @@ void divide(const std::vector<RoiGroup>& groups, const RoiDivision& division, in
 }
 
 // Fills the units of a plan whose mode, sweep and rois_by_image are set and, for a sweep, its tasks and slots.
-void lay_out(const RoiShape& shape, const RoiWindows& windows, const std::vector<RoiGroup>& groups,
-             const RoiDivision& division, RoiPlan& plan);
+void lay_out(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const RoiDivision& division,
+             RoiPlan& plan);
 
 }  // namespace onnx_maxpool

@@ -11,16 +11,16 @@ namespace {
 
 // What the runtime holds as a kernel.
 struct KernelHandle {
-  const OrtApi* api;
+  Host host;
   std::unique_ptr<Kernel> kernel;
   Shown shown{{machine().processors, machine().cycles_worth_a_thread}};
 };
 
 }  // namespace
 
-CustomOp::CustomOp(const OrtApi* api, const Operator& op, Variant variant)
+CustomOp::CustomOp(const Host& host, const Operator& op, Variant variant)
     : OrtCustomOp{},
-      api_(api),
+      host_(host),
       operator_(op),
       variant_(std::move(variant)),
       inputs_(op.inputs(variant_)),
@@ -47,19 +47,19 @@ CustomOp::CustomOp(const OrtApi* api, const Operator& op, Variant variant)
     return guarded(api, [&] {
       const CustomOp& o = self(op);
       const Attributes attributes(api, info, o.operator_.name);
-      *kernel = new KernelHandle{api, o.operator_.create(o.variant_, attributes)};
+      *kernel = new KernelHandle{{api, o.host_.lends_shapes}, o.operator_.create(o.variant_, attributes)};
     });
   };
   KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
     auto* handle = static_cast<KernelHandle*>(kernel);
-    return guarded(handle->api, [&] { handle->kernel->compute(Run(handle->api, context, handle->shown)); });
+    return guarded(handle->host.api, [&] { handle->kernel->compute(Run(handle->host, context, handle->shown)); });
   };
   KernelDestroy = [](void* kernel) { delete static_cast<KernelHandle*>(kernel); };
   InferOutputShapeFn = [](const OrtCustomOp* op, OrtShapeInferContext* context) -> OrtStatus* {
     // What cannot be inferred is no error. The runtime would neither look at a status nor free it.
     const CustomOp& o = self(op);
     try {
-      o.operator_.infer(o.variant_, Inference(o.api_, context));
+      o.operator_.infer(o.variant_, Inference(o.host_.api, context));
     } catch (...) {
     }
     return nullptr;

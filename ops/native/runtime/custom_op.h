@@ -52,11 +52,11 @@ struct Operator {
 // The runtime's view of an operator's variant. It lives as long as the process: sessions keep pointers to it.
 class CustomOp : public OrtCustomOp {
  public:
-  CustomOp(const OrtApi* api, const Operator& op, Variant variant);
+  CustomOp(const Host& host, const Operator& op, Variant variant);
 
  private:
   static const CustomOp& self(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op); }
-  const OrtApi* api_;
+  const Host host_;
   const Operator& operator_;
   const Variant variant_;
   const std::vector<Parameter> inputs_, outputs_;

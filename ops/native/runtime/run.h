@@ -53,6 +53,12 @@ class Threads {
   std::atomic<int64_t> seen_{0};  // the most that took part in a run
 };
 
+// The runtime that a node runs in.
+struct Host {
+  const OrtApi* api;
+  bool lends_shapes;  // of tensors, without a copy
+};
+
 struct Tensor {
   const void* data;
   Dims shape;
@@ -67,7 +73,8 @@ struct Shown {
 // One run of a node.
 class Run {
  public:
-  Run(const OrtApi* api, OrtKernelContext* context, Shown& shown) : api_(api), context_(context), shown_(shown) {}
+  Run(const Host& host, OrtKernelContext* context, Shown& shown)
+      : api_(host.api), lends_shapes_(host.lends_shapes), context_(context), shown_(shown) {}
   Tensor input(size_t index) const;
   // Where to write an output of this type and shape; null where the node leaves an optional output out. Throws Error
   // where the graph has the output as another type: a saved graph is loaded without inference.
@@ -101,11 +108,13 @@ class Run {
     const void* work;
     void (*run)(const void* work, int64_t unit, void* scratch);
   };
+  Dims shape_of(const OrtValue* value) const;
   void check_type(const OrtValue* output, size_t index, ElementType type) const;
   void parallel(const Units& units) const;
   static void on_this_thread(const Units& units, void* scratch);
   void on_threads(const Units& units, size_t workers) const;
   const OrtApi* api_;
+  const bool lends_shapes_;
   OrtKernelContext* context_;
   Shown& shown_;
 };
