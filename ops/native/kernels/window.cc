@@ -63,7 +63,7 @@ class WindowPool {
   // By the size of the window in the middle.
   static int64_t lines_per_unit(const PoolJob& job) {
     const Window z = window_at(job.depth, job.depth.count / 2), y = window_at(job.rows, job.rows.count / 2);
-    return pieces_per_unit((z.end - z.start) * (y.end - y.start) * job.columns.size);
+    return pieces_per_unit(job, lines(job), (z.end - z.start) * (y.end - y.start) * job.columns.size);
   }
 
   // A line is taken in pieces of so many windows, so that however long it is, its memory is not. Sliding windows that

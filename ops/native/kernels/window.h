@@ -33,6 +33,7 @@ struct PoolJob {
   int64_t planes;
   PoolAxis depth, rows, columns;
   Order order;
+  int64_t workers = 1;  // for which there is to be work, however little it is
 };
 
 // Work comes in units that may run in any order and on any thread, each with `scratch_bytes(job)` of its own memory,
@@ -47,11 +48,15 @@ struct PoolKernel {
 // (kernels/window_planes.h). The cheapest is by a model of cost.
 enum class PoolPlan { cheapest, rows, planes, maps };
 
-// As many pieces of work, each of so many cells, as read a part of a cache. Internal to each file, as kernels are
-// compiled for processors of their own.
-static inline int64_t pieces_per_unit(int64_t cells) {
+// Of so many pieces of work, each of so many cells, as many as read a part of a cache; fewer where workers would go
+// without, or would wait for one that has more than the others. Internal to each file, as kernels are compiled for
+// processors of their own.
+static inline int64_t pieces_per_unit(const PoolJob& job, int64_t pieces, int64_t cells) {
   constexpr int64_t kCells = int64_t{1} << 16;
-  return cells < kCells ? kCells / cells : 1;
+  const int64_t most = cells < kCells ? kCells / cells : 1, units = (pieces + most - 1) / most;
+  if (units >= 4 * job.workers) return most;
+  const int64_t shared = (units + job.workers - 1) / job.workers * job.workers;
+  return (pieces + shared - 1) / shared;
 }
 
 // The cells of a plane or its windows, whichever are more.

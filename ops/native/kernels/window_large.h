@@ -47,7 +47,7 @@ class LargeWindowPool {
   static int64_t windows(const PoolJob& job) { return job.planes * job.columns.count; }
   static int64_t windows_per_unit(const PoolJob& job) {
     const Window window = window_at(job.columns, job.columns.count / 2);
-    return pieces_per_unit(window.end - window.start);
+    return pieces_per_unit(job, windows(job), window.end - window.start);
   }
 
   void pool_window(int64_t number) {

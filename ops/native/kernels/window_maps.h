@@ -94,7 +94,7 @@ class MapPool {
     }
     if (bands.outputs < 1) return {};
     if (columns.kind == Columns::picked) bands.picked = (bands.lines / columns.pitch + 1) * job.columns.count + kSlack;
-    bands.planes_per_unit = bands.count > 1 ? 1 : pieces_per_unit(work_of_plane(job));
+    bands.planes_per_unit = bands.count > 1 ? 1 : pieces_per_unit(job, job.planes, work_of_plane(job));
     return bands;
   }
 

@@ -68,7 +68,7 @@ class PlanesPool {
   static bool is_flat(const PoolJob& job) { return job.depth.size == 1 && job.depth.count == 1; }
   static int64_t groups(const PoolJob& job) { return (job.planes + kLanes - 1) / kLanes; }
   static int64_t groups_per_unit(const PoolJob& job, const Bands& bands) {
-    return bands.count > 1 ? 1 : pieces_per_unit(kLanes * work_of_plane(job));
+    return bands.count > 1 ? 1 : pieces_per_unit(job, groups(job), kLanes * work_of_plane(job));
   }
 
   static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }

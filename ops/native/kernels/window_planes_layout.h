@@ -158,9 +158,13 @@ class PlanesLayout {
       }
       return;
     }
+    const auto block_of = [&](int plane) { return lanes[plane % kBlockLanes] + plane / kBlockLanes * kBlockLanes; };
+    if (count == kBlockLanes) {
+      for (int plane = 0; plane < planes; ++plane) __builtin_memcpy(y + plane * per_plane, block_of(plane), kBytes);
+      return;
+    }
     for (int plane = 0; plane < planes; ++plane) {
-      const Element* const block = lanes[plane % kBlockLanes] + plane / kBlockLanes * kBlockLanes;
-      for (int i = 0; i < count; ++i) y[plane * per_plane + i] = block[i];
+      for (int i = 0; i < count; ++i) y[plane * per_plane + i] = block_of(plane)[i];
     }
   }
 

@@ -145,7 +145,8 @@ class WindowPlan {
     job.y = run.output(0, type_, shape_);
     job.indices = index_.present ? run.output(1, index_.type, shape_) : nullptr;
     if (bytes_ == 0) return;  // G7
-    run.parallel(units_, scratch_bytes_, cycles_,
+    job.workers = run.workers(cycles_);
+    run.parallel(job.workers == 1 ? units_ : kernel_->units(job), scratch_bytes_, cycles_,
                  [&](int64_t unit, void* scratch) { kernel_->run(job, unit, scratch); });
   }
 
@@ -159,7 +160,7 @@ class WindowPlan {
   const std::vector<Window> lists_;
   PoolJob job_{};
   const PoolKernel* kernel_ = nullptr;
-  int64_t units_ = 0;
+  int64_t units_ = 0;  // for one worker
   size_t scratch_bytes_ = 0;
   double cycles_ = 0;
 };

@@ -82,6 +82,8 @@ class Run {
 
   // How many threads the session seems to have.
   int64_t threads() const { return shown_.threads.count(); }
+  // How many of them are worth waking for that many cycles of work.
+  int64_t workers(double cycles) const { return std::min(shown_.threads.workers(cycles), threads()); }
 
   // Calls work(unit, scratch) once for each unit in [0, units), on ONNX Runtime's threads, and waits. Each thread has
   // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena or, if few, from the stack. `work` must
