@@ -31,24 +31,30 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
 }
 
-// Whether a run is so small that to choose a plan takes longer than the best one could save: few ROIs of one image, of
-// which a block has all channels, and which have no more cells than one thread reads before another has woken. Narrow
-// maps have a mode that is much faster.
+// Whether a run is so small that to choose a plan takes longer than the best one could save: few ROIs, of which a block
+// has all channels, and which have no more cells than one thread reads before another has woken. Narrow maps have a
+// mode that is much faster.
 bool is_small(const RoiShape& shape) {
-  return shape.rois <= 16 && shape.images == 1 && shape.blocks == 1 &&
-         shape.rois * shape.input_bytes <= int64_t{512} << 10 && shape.width > shape.narrow_map_width;
+  return shape.rois <= 16 && shape.blocks == 1 &&
+         shape.rois * (shape.input_bytes / shape.images) <= int64_t{512} << 10 && shape.width > shape.narrow_map_width;
 }
 
-// All ROIs in one unit, straight from the map.
-RoiPlan small_plan(const RoiShape& shape) {
+// All ROIs in their order, straight from the map.
+RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows) {
   RoiPlan plan{};
   plan.mode = &RoiKernel::separate;
   plan.slots = 1;
   plan.cycles = plan.time = roi_costs::kUnit;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
   std::iota(plan.rois_by_image.begin(), plan.rois_by_image.end(), int64_t{0});
-  plan.units.resize(1);
-  plan.units[0] = {0, 0, 0, shape.rois};
+  size_t units = 0;
+  plan.units.resize(static_cast<size_t>(shape.rois));
+  for (int64_t roi = 0; roi < shape.rois; ++roi) {
+    const int64_t image = windows.image[static_cast<size_t>(roi)];
+    if (units == 0 || plan.units[units - 1].image != image) plan.units[units++] = {image, 0, roi, roi};
+    ++plan.units[units - 1].end;
+  }
+  plan.units.resize(units);
   return plan;
 }
 
@@ -174,7 +180,7 @@ class Planner {
 }  // namespace
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
-  if (is_small(shape)) return small_plan(shape);
+  if (is_small(shape)) return small_plan(shape, windows);
   Planner planner(shape, windows);
   const Way alone = planner.fastest(1);
   if (shape.threads == 1 || alone.division.cycles < shape.worth_a_thread) return planner.plan(alone);
@@ -182,7 +188,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
 }
 
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows) {
-  if (is_small(shape)) return {small_plan(shape)};
+  if (is_small(shape)) return {small_plan(shape, windows)};
   const Planner planner(shape, windows);
   std::vector<RoiPlan> plans = {planner.plan(planner.separate())};
   for (int levels = 0; levels <= kMostLevels; ++levels) {
