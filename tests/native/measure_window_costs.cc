@@ -61,8 +61,7 @@ struct TimedJob {
 double cost(const TimedJob& job, const Constants& constants, int plan) {
   double sum = 0;
   for (int i = kFirst[plan]; i < kFirst[plan + 1]; ++i) sum += constants[i] * job.features.parts[i];
-  const int factor = job.features.factor[plan];
-  return factor < 0 ? sum : sum * constants[factor];
+  return sum;
 }
 
 // By rows, where other plans cost the same, as the model does.
@@ -97,16 +96,14 @@ double score(const std::vector<TimedJob>& jobs, const Constants& constants) {
 }
 
 // The non-negative constants of a plan with the least squares of relative errors, one constant after the other. Jobs
-// count less that another plan does much faster: nothing depends on what this one's time is. Those that leave the cache
-// do not count: their times have a factor.
+// count less that another plan does much faster: nothing depends on what this one's time is.
 void fit_to_times(const std::vector<TimedJob>& jobs, int plan, Constants& constants) {
   constexpr int kRounds = 2000;
   const int first = kFirst[plan], end = kFirst[plan + 1];
-  double products[kLinear][kLinear] = {}, wanted[kLinear] = {};
+  double products[kConstants][kConstants] = {}, wanted[kConstants] = {};
   for (const TimedJob& job : jobs) {
     const double time = job.times[plan];
-    const bool leaves_cache = job.features.factor[1] >= 0;
-    if (time == kNever || leaves_cache) continue;
+    if (time == kNever) continue;
     const double near = std::clamp(1.5 * job.best / time, 0.2, 1.0), weight = near / time;
     for (int i = first; i < end; ++i) {
       const double part = weight * job.features.parts[i];
@@ -149,9 +146,7 @@ Constants search(const std::vector<TimedJob>& jobs, Constants constants) {
   for (int round = 0; round < kRounds; ++round) {
     const double before = best;
     for (int i = 0; i < kConstants; ++i) {
-      const auto is_needed = [i](const TimedJob& job) {
-        return i < kLinear ? job.features.parts[i] > 0 : job.features.factor[1] == i || job.features.factor[2] == i;
-      };
+      const auto is_needed = [i](const TimedJob& job) { return job.features.parts[i] > 0; };
       if (std::none_of(jobs.begin(), jobs.end(), is_needed)) continue;
       for (const double value : other_values(constants[i])) {
         Constants others = constants;
@@ -182,7 +177,7 @@ void scale_to_times(const std::vector<TimedJob>& jobs, Constants& constants) {
   if (ratios.empty()) return;
   const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
   std::nth_element(ratios.begin(), middle, ratios.end());
-  for (int i = 0; i < kLinear; ++i) constants[i] *= *middle;
+  for (double& constant : constants) constant *= *middle;
 }
 
 // From the constants that there are, and from those that fit the times best: the search ends where no single step
@@ -219,12 +214,14 @@ std::string list(const Constants& constants, int first, int end) {
 
 void print_initializer(const Constants& constants, bool indexed, bool wide) {
   constexpr int kTransposed = 4;  // the first of the plan by planes: an array
-  const auto part = [&](int first, int end) { return list(constants, first, end); };
-  std::printf(
-      "template <>\nconstexpr PlanCosts kPlanCosts<%s, %s> = {\n    {%s},\n    {%s},\n    {{%s}, %s},\n    {%s}};\n",
-      indexed ? "true" : "false", wide ? "true" : "false", part(kFirst[0], kFirst[1]).c_str(),
-      part(kFirst[1], kFirst[2]).c_str(), part(kFirst[2], kFirst[2] + kTransposed).c_str(),
-      part(kFirst[2] + kTransposed, kFirst[3]).c_str(), part(kFirst[3], kConstants).c_str());
+  // The last two of each plan are a FarCost.
+  const auto part = [&](int first, int end) {
+    return list(constants, first, end - 2) + ", {" + list(constants, end - 2, end) + "}";
+  };
+  std::printf("template <>\nconstexpr PlanCosts kPlanCosts<%s, %s> = {\n    {%s},\n    {%s},\n    {{%s}, %s}};\n",
+              indexed ? "true" : "false", wide ? "true" : "false", part(kFirst[0], kFirst[1]).c_str(),
+              part(kFirst[1], kFirst[2]).c_str(), list(constants, kFirst[2], kFirst[2] + kTransposed).c_str(),
+              part(kFirst[2] + kTransposed, kFirst[3]).c_str());
 }
 
 // The next job of such lanes for which the model chooses.

@@ -9,8 +9,7 @@ using namespace window_costs;
 
 constexpr size_t place(size_t offset) { return offset / sizeof(double); }
 static_assert(place(sizeof(PlanCosts)) == kConstants, "a double for each constant");
-static_assert(place(offsetof(PlanCosts, maps)) == kFirst[1] && place(offsetof(PlanCosts, planes)) == kFirst[2] &&
-                  place(offsetof(PlanCosts, beyond_cache)) == kFirst[3],
+static_assert(place(offsetof(PlanCosts, maps)) == kFirst[1] && place(offsetof(PlanCosts, planes)) == kFirst[2],
               "as kFirst says");
 
 PlanCosts costs_of(const double (&constants)[kConstants]) {
@@ -22,24 +21,14 @@ PlanCosts costs_of(const double (&constants)[kConstants]) {
 template <class Element, class Lane, bool indexed>
 Features of_lanes(const PoolJob& job) {
   Features found = {};
-  for (int i = 0; i < kLinear; ++i) {
+  for (int i = 0; i < kConstants; ++i) {
     double constants[kConstants] = {};
     constants[i] = 1;
     const PlanCosts costs = costs_of(constants);
-    const JobCost<Lane, indexed> cost(job, costs);
-    found.parts[i] = i < kFirst[1]   ? cost.by_rows()
-                     : i < kFirst[2] ? cost.by_maps()
-                                     : cost.template by_planes<Element>();
+    const JobCost<Lane, indexed> cost(job, sizeof(Element), costs);
+    found.parts[i] = i < kFirst[1] ? cost.by_rows() : i < kFirst[2] ? cost.by_maps() : cost.by_planes();
     found.model_chooses = !cost.is_one_long_window();
   }
-  // Factors that tell which one it was; 1 is none.
-  double factors[kConstants] = {};
-  for (int i = kLinear; i < kConstants; ++i) factors[i] = i;
-  const MemoryCost more(job, sizeof(Element), costs_of(factors).beyond_cache);
-  const auto which = [](double factor) { return factor == 1 ? -1 : static_cast<int>(factor); };
-  found.factor[0] = -1;
-  found.factor[1] = which(more.maps);
-  found.factor[2] = which(more.planes);
   found.lanes_are_wide = sizeof(Lane) == 8;
   return found;
 }

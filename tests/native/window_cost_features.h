@@ -1,5 +1,5 @@
-// The model of cost of windows (kernels/window_cost.h) as a sum over its constants, of which it is linear, but for
-// those of BeyondCache. Compiled once per target, as the kernels are.
+// The model of cost of windows (kernels/window_cost.h) as a sum over its constants. Compiled once per target, as the
+// kernels are.
 #pragma once
 
 #include <stddef.h>
@@ -8,16 +8,13 @@
 
 namespace window_costs {
 
-// A target's constants, in the order of PlanCosts: of rows, of maps, of planes, then of BeyondCache.
-constexpr int kConstants = 32;
-constexpr int kFirst[] = {0, 6, 20, 28};  // of the plans of window_jobs.h, and of BeyondCache
-constexpr int kLinear = kFirst[3];
+// A target's constants, in the order of PlanCosts: of rows, of maps, of planes.
+constexpr int kConstants = 38;
+constexpr int kFirst[] = {0, 8, 25, kConstants};  // of the plans of window_jobs.h
 
 struct Features {
   // What its plan costs with this constant 1 and the others 0.
-  double parts[kLinear];
-  // Which constant multiplies a plan's cost; -1 where none does.
-  int factor[3];
+  double parts[kConstants];
   bool lanes_are_wide;
   bool model_chooses;  // else a rule before it says that the job is computed by rows
 };

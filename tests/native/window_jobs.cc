@@ -14,11 +14,8 @@ using namespace onnx_maxpool;
 using Clock = std::chrono::steady_clock;
 constexpr double kShortest = 300e-6;  // seconds of a sample
 constexpr int kSamples = 5;
-constexpr int64_t kMostCells = int64_t{1} << 21;
-
-struct alignas(64) Line {
-  char bytes[64];
-};
+constexpr int64_t kPlaces = 4096 / sizeof(Line);  // of a line in a page
+constexpr int64_t kManyCells = int64_t{1} << 21, kMostCells = int64_t{1} << 24;
 
 WindowAxis sliding(int64_t size, int64_t length, int64_t step, int64_t padding) {
   WindowAxis out = {{size, (size + 2 * padding - length) / step + 1, false, -padding, step, length}, {}};
@@ -35,8 +32,8 @@ WindowAxis even(int64_t size, int64_t count) {
   return out;
 }
 
-// As rows of the benchmark's grid are drawn, but that more planes are a multiple of 256 bytes, as those of models are:
-// 112x112, 56x56 and so on.
+// As rows of the benchmark's grid are drawn, but that more planes are a multiple of 256 or 4096 bytes, as those of
+// models are: 112x112, 56x56, 32x32 and so on.
 WindowShape some_shape(Random& random) {
   constexpr ElementType kTypes[] = {ElementType::float_,   ElementType::float_, ElementType::float_,
                                     ElementType::float16_, ElementType::int64_, ElementType::uint8_,
@@ -47,10 +44,11 @@ WindowShape some_shape(Random& random) {
     shape.indexed = random.chance(0.5);
     shape.planes = (random.chance(0.5) ? 1 : random.log_integer(2, 64)) * random.log_integer(1, 2048);
     const bool volume = random.chance(0.25), adaptive = random.chance(0.3);
-    const bool aligned = random.chance(0.2);
+    const int64_t aligned = random.chance(0.75) ? 1 : random.chance(0.6) ? 16 : 32;
+    const bool large = random.chance(0.3);  // whose tensors leave the second cache
     const auto side = [&] {
       const int64_t cells = std::max<int64_t>(7, random.log_integer(7, volume ? 112 : 512));
-      return aligned ? (cells + 15) / 16 * 16 : cells;
+      return (cells + aligned - 1) / aligned * aligned;
     };
     const int64_t height = side(), width = random.chance(0.5) ? height : side();
     const int64_t depth = volume ? random.log_integer(4, 64) : 1;
@@ -67,7 +65,8 @@ WindowShape some_shape(Random& random) {
     shape.rows = axis(height);
     shape.columns = axis(width);
     const int64_t windows = shape.depth.axis.count * shape.rows.axis.count * shape.columns.axis.count;
-    if (shape.planes * std::max(depth * height * width, windows) > kMostCells) continue;
+    const int64_t cells = shape.planes * std::max(depth * height * width, windows);
+    if (large ? cells < kManyCells || cells > kMostCells : cells > kManyCells) continue;
     char text[256];
     const PoolAxis &z = shape.depth.axis, &y = shape.rows.axis, &x = shape.columns.axis;
     std::snprintf(text, sizeof text, "%d planes of %dx%dx%d to %dx%dx%d, windows %dx%dx%d, steps %dx%dx%d, type %d%s",
@@ -102,8 +101,19 @@ int64_t Random::integer(int64_t least, int64_t most) {
 }
 
 WindowJobs::WindowJobs(unsigned seed)
-    : random_(seed), x_(static_cast<size_t>(kMostCells) * 8), y_(x_.size()), indices_(x_.size()) {
-  for (char& byte : x_) byte = static_cast<char>(random_.integer(-128, 127));
+    : random_(seed),
+      x_(static_cast<size_t>(kMostCells) * 8 / sizeof(Line) + kPlaces),
+      y_(x_.size()),
+      indices_(x_.size()) {
+  const auto drawn = x_.begin() + kManyCells / static_cast<int64_t>(sizeof(Line));  // then they begin again
+  for (auto line = x_.begin(); line != drawn; ++line) {
+    for (char& byte : line->bytes) byte = static_cast<char>(random_.integer(-128, 127));
+  }
+  for (auto at = drawn; at != x_.end();) {
+    const auto count = std::min(drawn - x_.begin(), x_.end() - at);
+    std::copy_n(x_.begin(), count, at);
+    at += count;
+  }
 }
 
 void WindowJobs::draw(bool indexed) {
@@ -112,9 +122,11 @@ void WindowJobs::draw(bool indexed) {
   } while (shape_.indexed != indexed);
   for (WindowAxis* axis : {&shape_.depth, &shape_.rows, &shape_.columns}) axis->axis.windows = axis->windows.data();
   const int64_t cells = shape_.depth.axis.size * shape_.rows.axis.size * shape_.columns.axis.size;
-  job_ = {x_.data(),
-          y_.data(),
-          indexed ? indices_.data() : nullptr,
+  // Where tensors lie in their pages decides which loads wait for which stores.
+  const auto place = [&](std::vector<Line>& lines) { return lines.data() + random_.integer(0, kPlaces - 1); };
+  job_ = {place(x_),
+          place(y_),
+          indexed ? place(indices_) : nullptr,
           false,
           cells,
           shape_.planes,

@@ -44,6 +44,11 @@ struct WindowShape {
   std::string text;
 };
 
+// Of memory, as sessions align their tensors.
+struct alignas(64) Line {
+  char bytes[64];
+};
+
 // Jobs one after the other, in the same memory.
 class WindowJobs {
  public:
@@ -61,7 +66,7 @@ class WindowJobs {
 
  private:
   Random random_;
-  std::vector<char> x_, y_, indices_;
+  std::vector<Line> x_, y_, indices_;
   WindowShape shape_;
   onnx_maxpool::PoolJob job_{};
 };

@@ -1,7 +1,8 @@
 // What a job takes by rows (kernels/window.cc), by maps (window_maps.h) and by planes (window_planes.h), in about
 // tenths of nanoseconds: the least is chosen. The constants are of each instruction set, with indices and without, and
 // of lanes of 64 bits, which most sets compare slowly. tests/native/measure_window_costs.cc fits them to times of
-// random jobs; docs/benchmark/windows.md says how well they choose.
+// random jobs; docs/benchmark/windows.md says how well they choose. Without indices, AVX2's costs of far outputs are by
+// hand: those of the fit let rows of the benchmark take up to 1.4 times as long.
 #pragma once
 
 #include "kernels/window_lines.h"
@@ -10,8 +11,13 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
+// Lines of memory that are read and written, of tensors that leave the second cache.
+struct FarCost {
+  double input, output;
+};
 struct RowsCost {
   double line, row, row_vector, slide, gather_round, gathered_vector;
+  FarCost far;
 };
 struct MapsCost {
   double plane;
@@ -19,21 +25,21 @@ struct MapsCost {
   double line, row, row_vector;      // or windows at once
   double part, slide, slid_vector;   // columns
   double picked, picked_line, gather_round, gathered_vector;
+  double second_cache;  // a vector of a map that is too large for the first
+  FarCost far;
 };
 struct PlanesCost {
   double transposed[4];  // a vector of elements of 1, 2, 4 and 8 bytes
   double stored, combined, run, group;
-};
-// How many times as much plans cost whose tensors leave the second cache. What aligned planes cost is not of the fit,
-// whose jobs are too small to show it.
-struct BeyondCache {
-  double maps, aligned_maps, planes, aligned_planes;
+  double second_cache;  // a vector of planes that are too large for the first
+  // Of planes of which as many as there are lanes meet in the same lines of a cache, beyond what cells cost.
+  double aligned_input, aligned_output;
+  FarCost far;
 };
 struct PlanCosts {
   RowsCost rows;
   MapsCost maps;
   PlanesCost planes;
-  BeyondCache beyond_cache;
 };
 
 template <bool indexed, bool wide>
@@ -42,78 +48,66 @@ constexpr PlanCosts kPlanCosts = {};
 #if defined(__AVX512BW__)
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
-    {28.1, 8.48, 6.26, 4.93, 2.14, 7.33},
-    {87.4, 17.5, 11, 1.1, 32.1, 8.79, 5.96, 2.3, 3.59, 7.85, 0.844, 37.6, 0.829, 10.7},
-    {{20.4, 16.8, 13.4, 8.11}, 20.1, 2.97, 0.829, 0},
-    {1.08, 1.6, 1.13, 2.5}};
+    {34.3, 4.66, 5.4, 5.86, 1.84, 10.6, {4.65, 0}},
+    {45.5, 20.9, 7.99, 2.29, 39.6, 3.82, 6.23, 4.55, 3.88, 7.66, 2.45, 21, 5.33, 20.7, 0.245, {3.4, 11.9}},
+    {{10.1, 10.9, 8.97, 8.77}, 17, 2.82, 10.8, 0, 9.77, 9.35, 27.6, {3.4, 20.8}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {39.4, 2.1, 5.4, 5.44, 8.49, 0},
-    {128, 14.6, 8.93, 2.14, 27.1, 4.07, 5.84, 4, 3.89, 7.86, 1.62, 27.3, 5.33, 6.4},
-    {{13.3, 17, 14.8, 11.5}, 24.3, 2.47, 1.12, 0},
-    {1.08, 1.6, 1.12, 2.5}};
+    {39.9, 4.35, 6.21, 4.97, 5.67, 2.58, {4.24, 0}},
+    {111, 16.2, 8.11, 2.31, 42.4, 4.22, 6.17, 4.87, 3.88, 6.03, 2.03, 5.04, 1.98, 5.88, 1.39, {3.57, 8.99}},
+    {{14, 18, 15.6, 9.98}, 15.9, 2.63, 11.8, 33.8, 5.76, 1.3, 0, {4.55, 10.5}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
-    {49.9, 4.7, 11.7, 11.7, 3.77, 11.8},
-    {145, 23.7, 6.98, 4.61, 109, 4.92, 13.5, 25.2, 7.12, 19.1, 9.51, 13.6, 2.29, 19.3},
-    {{24.5, 17.5, 15.7, 31}, 22.1, 7.64, 5.44, 0},
-    {1.25, 1.6, 1.05, 2.5}};
+    {51.9, 5.9, 11.9, 11.2, 4.66, 9.44, {8.26, 0.457}},
+    {188, 19.7, 16.8, 6.24, 77.1, 6.2, 13, 15.3, 7.37, 15.7, 10.4, 24.3, 5.88, 7.5, 0.189, {8.31, 7.68}},
+    {{19.8, 12.2, 11.1, 32.9}, 20.8, 5.94, 17.5, 0, 10, 3.81, 78.7, {4.24, 18.6}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {61, 13.2, 11.8, 9.35, 4.68, 8.83},
-    {152, 53.3, 5.21, 5.67, 54, 3.15, 17, 14.6, 6.71, 16, 5.52, 69.6, 5.14, 12.4},
-    {{55.1, 29.4, 34, 12.7}, 22.3, 6.28, 8.28, 0},
-    {1.08, 1.6, 1.18, 2.5}};
+    {68.3, 4.84, 13, 8.59, 8.66, 3.79, {2.86, 7.71}},
+    {128, 36.7, 17, 4.77, 57.6, 9.21, 12.6, 12.9, 7.31, 10.3, 10.1, 19.3, 33.6, 9.64, 0, {3.16, 14.8}},
+    {{55.7, 29.7, 34.4, 13.2}, 26.2, 5.72, 0, 0, 0, 6.51, 5.49, {7.41, 17.8}}};
 #elif defined(__AVX2__)
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
-    {48.3, 2.39, 3.92, 2.97, 3.47, 2.22},
-    {146, 16.3, 3.53, 1.75, 18.1, 7.41, 3.91, 4.04, 1.99, 3.56, 1.25, 35.8, 7.17, 8.5},
-    {{9.78, 8.65, 8.8, 0}, 10.9, 1.86, 6.45, 0},
-    {1.12, 1.35, 1.14, 1.5}};
+    {48.9, 0.642, 3.35, 3.28, 4.53, 0.317, {2.21, 0.685}},
+    {149, 19, 3.91, 1.84, 26.5, 3.74, 3.68, 4.38, 2.07, 4.55, 2.03, 44.6, 2.38, 10.6, 1.61, {2.41, 7}},
+    {{10.1, 7.68, 8.92, 0}, 12.1, 1.79, 4.87, 0, 2.83, 0.246, 4.81, {4.01, 11}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {48.5, 1.97, 3.94, 3.73, 7.55, 0.462},
-    {99, 13.8, 5.72, 2.06, 16.9, 4.3, 4.89, 5.61, 1.71, 7.47, 1.97, 19.1, 0.133, 13.8},
-    {{0, 0, 0, 11.2}, 12.4, 2.28, 9.55, 0},
-    {1.04, 0.958, 1.12, 1.16}};
+    {55.2, 2.2, 4.48, 3.95, 10.6, 0.894, {0, 0}},
+    {102, 18.7, 4.56, 2.18, 19.2, 4.89, 5.56, 7.34, 2.08, 8.5, 2.08, 21.7, 0.151, 15.7, 0, {0, 1.14}},
+    {{0, 0, 0, 12.7}, 13.1, 2.59, 11.6, 0, 0, 0, 0, {5.69, 1.14}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
-    {45.5, 5.34, 8.69, 6.07, 4.47, 3.7},
-    {46.1, 29.1, 7.4, 3.72, 100, 2.79, 10, 9.61, 2.63, 7.07, 5.28, 25.9, 3.38, 3.11},
-    {{17.3, 15.8, 12.3, 0}, 14.8, 3.95, 15.9, 0},
-    {1.12, 1.35, 1.25, 1.5}};
+    {40.5, 6.55, 9.15, 6.26, 5.38, 4.2, {1.97, 1.48}},
+    {124, 25.2, 9.38, 4.12, 109, 4.39, 10.5, 8.92, 3.34, 5.26, 8.15, 26.7, 0.617, 5.37, 0, {2.7, 8.76}},
+    {{20.6, 10.8, 13.4, 0}, 13.6, 4.38, 15.2, 0, 0, 0.846, 27.1, {9.41, 13.2}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {41.8, 17.3, 7.49, 5.92, 11.7, 1.59},
-    {75.8, 27.9, 4.27, 4.17, 49.6, 14, 8.18, 8.78, 6.22, 3.51, 8.24, 22.6, 11.5, 5.8},
-    {{0, 0, 0, 14}, 23.3, 3.85, 7.86, 0},
-    {1.06, 1.12, 1.06, 1.16}};
+    {42.7, 18.1, 7.83, 6.19, 12.2, 2.49, {0, 0}},
+    {46.2, 27.9, 4.46, 4.36, 27.7, 18, 7.95, 8.53, 6.96, 3.41, 12.1, 26.5, 12, 6.06, 0, {0, 1.05}},
+    {{0, 0, 0, 14.6}, 28, 3.74, 11.4, 0, 0, 0.888, 0, {1.78, 0}}};
 #else
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
-    {28.6, 5.96, 5.3, 4.82, 4.79, 2.68},
-    {130, 26.6, 4.67, 2.17, 40.1, 3.42, 5.01, 4.53, 0.609, 5.4, 2.17, 22.7, 6.84, 4.81},
-    {{13.2, 10.1, 13.5, 0}, 8.1, 2.57, 10.2, 115},
-    {0.988, 1.21, 0.994, 1.21}};
+    {45.5, 0.208, 6.46, 2.69, 4.13, 2.3, {1.16, 9.5}},
+    {136, 12.8, 8.3, 2.17, 34.9, 2.82, 5.4, 4.65, 0.137, 7.04, 1.76, 16, 1.31, 9.99, 0, {3.16, 6.07}},
+    {{13.3, 8.87, 13.4, 0}, 6.13, 2.83, 13.5, 0, 1.01, 0.0233, 1.09, {5.21, 18.5}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {40.5, 0, 9.4, 5.51, 17.3, 5.74},
-    {44.6, 50.8, 4.58, 4.18, 52.4, 0, 8.74, 8.39, 4.11, 7.05, 3.93, 1.38, 29.1, 23.9},
-    {{0, 0, 0, 28.3}, 0, 7.04, 19.1, 0},
-    {1.04, 1.22, 1.01, 1.25}};
+    {47.5, 0, 9.59, 5.61, 25.8, 3.49, {6.63, 0}},
+    {26, 48.7, 4.98, 4.56, 53.4, 0, 9.54, 3.38, 4.2, 7.18, 8.4, 0.985, 11.7, 7, 0, {1.02, 0}},
+    {{0, 0, 0, 26.9}, 1.01, 7.17, 27.3, 0, 0, 0, 0, {3.55, 0.512}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
-    {35, 5.03, 17.2, 6.19, 3.64, 13.8},
-    {171, 31.2, 13.6, 4.51, 30.8, 0.0902, 19.4, 10.4, 3.04, 6.77, 7.57, 5.4, 2.48, 2.77},
-    {{24.4, 24.2, 27.2, 0}, 11.2, 5.75, 12.7, 0},
-    {1.03, 1.35, 1.04, 1.04}};
+    {41.1, 6.24, 16.8, 6.42, 4.85, 14.4, {0, 5.05}},
+    {310, 29.8, 13.2, 4.4, 117, 1.08, 18.9, 13.4, 3.16, 6.6, 7.89, 5.26, 0.423, 0, 0, {1.01, 0}},
+    {{26.2, 27, 26.5, 0}, 9.28, 5.6, 17.3, 1.01, 1.01, 1.34, 0, {12.8, 9.74}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {5.79, 57.9, 27.2, 10.3, 70.5, 15.1},
-    {37, 5.5, 76, 8.97, 77.1, 40.2, 21.6, 10.8, 20.7, 18.8, 16.6, 1.1, 0, 10.1},
-    {{0, 0, 0, 69.6}, 2.77, 15.4, 7.19, 0},
-    {1.08, 1.19, 1.13, 1.4}};
+    {1.07, 18.7, 28.3, 8.44, 68.9, 10.1, {28.4, 0}},
+    {5.33, 5.33, 64.5, 11.7, 48.5, 28.4, 27.7, 11.3, 10.5, 15.6, 12.4, 0, 0, 6.05, 0.579, {14.6, 12.4}},
+    {{0, 0, 0, 60.4}, 1.13, 15.8, 14.2, 166, 12.1, 0, 2.17, {20, 37.7}}};
 #endif
 
 // The windows of an axis that has a list of them.
@@ -150,14 +144,23 @@ class JobCost {
 
  public:
   // Its axes have lists of their windows. The costs are kPlanCosts, but where those are fitted.
-  JobCost(const PoolJob& job, const PlanCosts& costs)
+  JobCost(const PoolJob& job, int64_t element_size, const PlanCosts& costs)
       : job_(job),
+        element_size_(element_size),
         costs_(costs),
         depth_(axis_work(job.depth, kLanes)),
         rows_(axis_work(job.rows, kLanes)),
         columns_(axis_work(job.columns, kLanes)),
         lines_(product(depth_.count, rows_.count)),
-        map_rows_(product(depth_.cells, rows_.cells)) {}
+        map_rows_(product(depth_.cells, rows_.cells)) {
+    const int64_t of_output = element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
+    const double input = bytes(depth_.size, rows_.size, columns_.size, element_size),
+                 output = bytes(depth_.count, rows_.count, columns_.count, of_output);
+    const double share = beyond_cache(input + output) / 64;
+    far_input_ = share * input;
+    // Of narrow elements a line takes more work, which waits for its stores: measured on whole runs.
+    far_output_ = share * output * (element_size < 4 ? 2 : 1);
+  }
 
   double by_rows() const {
     const RowsCost& cost = costs_.rows;
@@ -179,7 +182,7 @@ class JobCost {
     } else {
       all += lines_ * gathered(cost.gather_round, cost.gathered_vector);
     }
-    return all * static_cast<double>(job_.planes);
+    return all * static_cast<double>(job_.planes) + far(cost.far);
   }
 
   double by_maps() const {
@@ -196,6 +199,8 @@ class JobCost {
       const int64_t cells = plan.pitch < columns_.size ? plan.pitch : columns_.size;
       all += lines_ * cost.line + map_rows_ * (cost.row + cost.row_vector * vectors(cells));
     }
+    all += cost.second_cache * beyond_first(static_cast<double>(rows_.size) * line_vectors) *
+           static_cast<double>(depth_.size * rows_.size) * line_vectors;
     const double count = static_cast<double>(columns_.count);
     if (plan.kind != Columns::gathered) all += cost.part * log2_of(plan.part) * lines_ * line_vectors;
     if (plan.kind == Columns::sliding) {
@@ -207,17 +212,24 @@ class JobCost {
     } else {
       all += lines_ * (gathered(cost.gather_round, cost.gathered_vector) + cost.slid_vector * count / kLanes);
     }
-    return all * static_cast<double>(job_.planes);
+    return all * static_cast<double>(job_.planes) + far(cost.far);
   }
 
-  template <class Element>
   double by_planes() const {
     constexpr double kSteps = static_cast<double>(log2_of(kLanes)) / log2_of(64 / sizeof(Lane));
     const PlanesCost& cost = costs_.planes;
-    const double transposed = cost.transposed[log2_of(sizeof(Element))] * kSteps;
+    const double transposed = cost.transposed[log2_of(element_size_)] * kSteps;
     const int64_t outputs = depth_.count * rows_.count * columns_.count;
     double group = cost.group + transposed * static_cast<double>(depth_.size) * whole(rows_.size * columns_.size);
     if (outputs > 1) group += cost.stored * (indexed ? 2 : 1) * whole(outputs);
+    const auto cells_of_row = static_cast<double>(greater(columns_.size, columns_.count));
+    group += cost.second_cache * beyond_first(static_cast<double>(rows_.size) * cells_of_row) *
+             static_cast<double>(depth_.size * rows_.size) * cells_of_row;
+    // A first cache has room for so many of these.
+    const auto is_aligned = [&](int64_t cells) { return cells * element_size_ % (65536 / kLanes) == 0; };
+    const int64_t cells = depth_.size * rows_.size * columns_.size;
+    if (is_aligned(cells)) group += cost.aligned_input * static_cast<double>(cells);
+    if (is_aligned(outputs)) group += cost.aligned_output * (indexed ? 2 : 1) * static_cast<double>(outputs);
     const auto stage = [&](const AxisWork& axis, int64_t outer, int64_t inner, bool needed) {
       if (!needed && axis.is_identity) return;
       // Long windows that overlap are combined in steps.
@@ -232,7 +244,7 @@ class JobCost {
     stage(columns_, depth_.size * rows_.size, 1, indexed);
     stage(rows_, depth_.size, columns_.count, false);
     stage(depth_, 1, rows_.count * columns_.count, false);
-    return group * static_cast<double>((job_.planes + kLanes - 1) / kLanes);
+    return group * static_cast<double>((job_.planes + kLanes - 1) / kLanes) + far(cost.far);
   }
 
   // Whether a plane's only window lies in one row: it is folded to a vector before anything is transposed.
@@ -241,6 +253,21 @@ class JobCost {
   }
 
  private:
+  double bytes(int64_t depth, int64_t rows, int64_t columns, int64_t of_cell) const {
+    return product(job_.planes * of_cell, depth * rows * columns);
+  }
+  // The share of tensors that is read and written beyond the second cache.
+  static double beyond_cache(double bytes) {
+    constexpr double kCacheBytes = 1 << 21;
+    return bytes > kCacheBytes ? 1 - kCacheBytes / bytes : 0;
+  }
+  // The same of so many vectors and the first cache.
+  static double beyond_first(double vectors) {
+    constexpr double kVectors = 32768 / kVectorBytes / (indexed ? 2 : 1);
+    return vectors > kVectors ? 1 - kVectors / vectors : 0;
+  }
+  static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+  double far(const FarCost& cost) const { return cost.input * far_input_ + cost.output * far_output_; }
   static double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
   static double vectors(int64_t cells) { return static_cast<double>((cells + kLanes - 1) / kLanes); }
   static double whole(int64_t cells) { return vectors(cells) * static_cast<double>(kLanes); }
@@ -250,28 +277,11 @@ class JobCost {
   }
 
   const PoolJob& job_;
+  const int64_t element_size_;
   const PlanCosts& costs_;
   const AxisWork depth_, rows_, columns_;
   const double lines_, map_rows_;  // of windows; of the map, as often as they are read
-};
-
-// What plans cost more where the tensor leaves the second cache: lines that are written once more, and as many streams
-// as there are lanes. These meet in the same lines of a cache where planes lie a multiple of 256 bytes apart, which
-// costs little in smaller tensors.
-struct MemoryCost {
-  double maps = 1, planes = 1;
-
-  MemoryCost(const PoolJob& job, int64_t element_size, const BeyondCache& cost) {
-    constexpr double kCacheBytes = 1 << 20, kManyBytes = 4 << 20;
-    constexpr int64_t kSmallPlane = 8192;
-    const int64_t plane = job.depth.size * job.rows.size * job.columns.size * element_size;
-    const double bytes = static_cast<double>(plane) * static_cast<double>(job.planes);
-    if (bytes <= kCacheBytes) return;
-    const bool aligned = bytes > kManyBytes && plane % 256 == 0, large = plane > kSmallPlane;
-    maps = aligned ? cost.aligned_maps : cost.maps;
-    // Small planes lie side by side in memory, too, until there are many.
-    if (large || bytes > kManyBytes) planes = large && aligned ? cost.aligned_planes : cost.planes;
-  }
+  double far_input_, far_output_;  // lines of memory
 };
 
 // The plan that costs least, of those that can compute the job.
@@ -279,9 +289,8 @@ template <class Element, class Lane, bool indexed>
 PoolPlan cheapest_plan(const PoolJob& job, bool maps, bool planes) {
   if (!maps && !planes) return PoolPlan::rows;
   constexpr const PlanCosts& costs = kPlanCosts<indexed, sizeof(Lane) == 8>;
-  const JobCost<Lane, indexed> cost(job, costs);
+  const JobCost<Lane, indexed> cost(job, sizeof(Element), costs);
   if (cost.is_one_long_window()) return PoolPlan::rows;
-  const MemoryCost more(job, sizeof(Element), costs.beyond_cache);
   PoolPlan plan = PoolPlan::rows;
   double least = cost.by_rows();
   const auto consider = [&](PoolPlan other, double other_cost) {
@@ -289,8 +298,8 @@ PoolPlan cheapest_plan(const PoolJob& job, bool maps, bool planes) {
     plan = other;
     least = other_cost;
   };
-  if (maps) consider(PoolPlan::maps, more.maps * cost.by_maps());
-  if (planes) consider(PoolPlan::planes, more.planes * cost.template by_planes<Element>());
+  if (maps) consider(PoolPlan::maps, cost.by_maps());
+  if (planes) consider(PoolPlan::planes, cost.by_planes());
   return plan;
 }
 
