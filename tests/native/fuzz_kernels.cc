@@ -300,6 +300,7 @@ void fuzz_window_kernels(ByteSource& source) {
   job.indices_are_64_bits = source.below(2) != 0;
   job.index_step = source.below(2) ? cells : 0;
   const int threads = 1 + static_cast<int>(source.below(3));
+  job.workers = threads;
   const Shape y_shape = {job.planes, job.depth.count, job.rows.count, job.columns.count};
   const auto x = stand_in::tensor(type, {job.planes, cells}, static_cast<size_t>(source.below(8)));
   const size_t offset = static_cast<size_t>(source.below(64));

@@ -203,14 +203,15 @@ void set_tensors(OrtApi& api) {
 }
 
 void set_lent_shapes(OrtApi& api) {
-  set<ort::GetTensorTypeAndDimensions>(api, [](const OrtValue* value, int* type, const int64_t** dims, size_t* rank) {
-    return fallible([&] {
-      *type = static_cast<int>(value->type);
-      *dims = value->shape.data();
-      *rank = value->shape.size();
-      return static_cast<OrtStatus*>(nullptr);
-    });
-  });
+  set<ort::GetTensorElementTypeAndShapeDataReference>(
+      api, [](const OrtValue* value, int* type, const int64_t** dims, size_t* rank) {
+        return fallible([&] {
+          *type = static_cast<int>(value->type);
+          *dims = value->shape.data();
+          *rank = value->shape.size();
+          return static_cast<OrtStatus*>(nullptr);
+        });
+      });
 }
 
 void set_kernel_info(OrtApi& api) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
@@ -54,6 +55,22 @@ def test_equals_openvino(run: Run, rank: int) -> None:
         proto = model(NAME, OPSET, given, with_index=True, index_element_type="i32")
         for actual, expected in zip(run(proto, given), openvino_outputs(given["X"], sizes), strict=True):
             assert_same(actual, expected)
+
+
+def test_one_session_takes_many_shapes_on_many_threads() -> None:
+    """A node keeps what it found out about its first shapes. Others, and other sizes for them, must not get that."""
+    rng = np.random.default_rng(5)
+    shapes = [random_sizes(rng, rank) for rank in (1, 2, 3, 2) for _ in range(2)]
+    shapes += [(shapes[2][0], (9, 8)), (shapes[2][0], (8, 9)), ((0, 3, 4, 4), (2, 2))]
+    given = [feeds(mixed(rng, shape, np.dtype(np.float32)), sizes) for shape, sizes in shapes]
+    proto = model(NAME, OPSET, given[0], with_index=True)
+    session = onnx_maxpool.load(proto)
+    expected = [reference(proto, each) for each in given]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda each: onnx_maxpool.run(session, each), given * 20))
+    for actual, wanted in zip(found, expected * 20, strict=True):
+        for output, other in zip(actual, wanted, strict=True):
+            assert_same(output, other)
 
 
 @both

@@ -97,7 +97,7 @@ using GetSymbolicDimensions = Slot<63, OrtStatus*(const OrtTensorTypeAndShapeInf
 using SetSymbolicDimensions = Slot<271, OrtStatus*(OrtTensorTypeAndShapeInfo*, const char**, size_t)>;
 using ReleaseTensorTypeAndShapeInfo = Slot<99, void(OrtTensorTypeAndShapeInfo*)>;
 // A tensor's own dimensions, to be read and not to be released. In runtimes from kLendsShapes on.
-using GetTensorTypeAndDimensions =
+using GetTensorElementTypeAndShapeDataReference =
     Slot<414, OrtStatus*(const OrtValue*, int* type, const int64_t** dims, size_t* rank)>;
 
 using KernelInfoGetOutputCount = Slot<231, OrtStatus*(const OrtKernelInfo*, size_t*)>;

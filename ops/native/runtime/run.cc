@@ -61,7 +61,7 @@ Dims Run::shape_of(const OrtValue* value) const {
   int type = 0;
   const int64_t* lent = nullptr;
   size_t rank = 0;
-  check(api_, ort::GetTensorTypeAndDimensions::of(api_)(value, &type, &lent, &rank));
+  check(api_, ort::GetTensorElementTypeAndShapeDataReference::of(api_)(value, &type, &lent, &rank));
   Dims shape(rank);
   std::copy_n(lent, rank, shape.begin());
   return shape;
