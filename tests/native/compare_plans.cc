@@ -198,7 +198,7 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     job.y = y.data;
     job.dims = dims;
     job.order = order_of(ElementType::float_);
-    job.stream = y.size > machine().streaming_threshold;
+    job.stream = streams(dims, kElement, machine().streaming_threshold);
     job.image = drawn.windows.image.data();
     job.rows = drawn.windows.rows.data();
     job.columns = drawn.windows.columns.data();

@@ -105,15 +105,11 @@ WindowJobs::WindowJobs(unsigned seed)
       x_(static_cast<size_t>(kMostCells) * 8 / sizeof(Line) + kPlaces),
       y_(x_.size()),
       indices_(x_.size()) {
-  const auto drawn = x_.begin() + kManyCells / static_cast<int64_t>(sizeof(Line));  // then they begin again
-  for (auto line = x_.begin(); line != drawn; ++line) {
-    for (char& byte : line->bytes) byte = static_cast<char>(random_.integer(-128, 127));
+  constexpr size_t kDrawn = kManyCells / sizeof(Line);  // then they begin again
+  for (size_t i = 0; i < kDrawn; ++i) {
+    for (char& byte : x_[i].bytes) byte = static_cast<char>(random_.integer(-128, 127));
   }
-  for (auto at = drawn; at != x_.end();) {
-    const auto count = std::min(drawn - x_.begin(), x_.end() - at);
-    std::copy_n(x_.begin(), count, at);
-    at += count;
-  }
+  for (size_t i = kDrawn; i < x_.size(); ++i) x_[i] = x_[i - kDrawn];
 }
 
 void WindowJobs::draw(bool indexed) {

@@ -41,6 +41,12 @@ template <class T, size_t room>
 class List {
  public:
   List() {}  // not defaulted, as the values would then be cleared where the list is
+  List(const List& other) { *this = other; }
+  List& operator=(const List& other) {
+    resize(other.size_);
+    std::copy(other.begin(), other.end(), begin());
+    return *this;
+  }
   void resize(size_t size) {
     if (size > room) many_.resize(size);
     size_ = size;
@@ -62,25 +68,10 @@ class List {
 };
 
 // The dimensions of a tensor. Those of a rank that no operator has are allocated.
-class Dims {
+class Dims : public List<int64_t, 6> {
  public:
-  explicit Dims(size_t rank) : size_(rank) {
-    if (rank > kRoom) many_.resize(rank);
-  }
+  explicit Dims(size_t rank) { resize(rank); }
   Dims(std::initializer_list<int64_t> dims) : Dims(dims.size()) { std::copy(dims.begin(), dims.end(), begin()); }
-  size_t size() const { return size_; }
-  int64_t* begin() { return size_ > kRoom ? many_.data() : few_.data(); }
-  int64_t* end() { return begin() + size_; }
-  const int64_t* begin() const { return size_ > kRoom ? many_.data() : few_.data(); }
-  const int64_t* end() const { return begin() + size_; }
-  int64_t& operator[](size_t i) { return begin()[i]; }
-  int64_t operator[](size_t i) const { return begin()[i]; }
-
- private:
-  static constexpr size_t kRoom = 6;
-  size_t size_;
-  std::array<int64_t, kRoom> few_{};
-  Shape many_;
 };
 
 // As "[1,2]". Of signed or unsigned integers.

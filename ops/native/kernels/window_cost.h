@@ -156,7 +156,7 @@ class JobCost {
     const int64_t of_output = element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
     const double input = bytes(depth_.size, rows_.size, columns_.size, element_size),
                  output = bytes(depth_.count, rows_.count, columns_.count, of_output);
-    const double share = beyond_cache(input + output) / 64;
+    const double share = beyond(1 << 21, input + output) / 64;
     far_input_ = share * input;
     // Twice for narrow elements: else rows of the benchmark in int8 take 1.3 times as long.
     far_output_ = share * output * (element_size < 4 ? 2 : 1);
@@ -222,7 +222,7 @@ class JobCost {
     const int64_t outputs = depth_.count * rows_.count * columns_.count;
     double group = cost.group + transposed * static_cast<double>(depth_.size) * whole(rows_.size * columns_.size);
     if (outputs > 1) group += cost.stored * (indexed ? 2 : 1) * whole(outputs);
-    const auto cells_of_row = static_cast<double>(greater(columns_.size, columns_.count));
+    const auto cells_of_row = static_cast<double>(columns_.size > columns_.count ? columns_.size : columns_.count);
     group += cost.second_cache * beyond_first(static_cast<double>(rows_.size) * cells_of_row) *
              static_cast<double>(depth_.size * rows_.size) * cells_of_row;
     // Of planes that lie a multiple of so many bytes apart, 16 meet in each set of a cache whose ways have 4 KiB.
@@ -256,17 +256,10 @@ class JobCost {
   double bytes(int64_t depth, int64_t rows, int64_t columns, int64_t of_cell) const {
     return product(job_.planes * of_cell, depth * rows * columns);
   }
-  // The share of tensors that is read and written beyond the second cache.
-  static double beyond_cache(double bytes) {
-    constexpr double kCacheBytes = 1 << 21;
-    return bytes > kCacheBytes ? 1 - kCacheBytes / bytes : 0;
-  }
-  // The same of so many vectors and the first cache.
-  static double beyond_first(double vectors) {
-    constexpr double kVectors = 32768 / kVectorBytes / (indexed ? 2 : 1);
-    return vectors > kVectors ? 1 - kVectors / vectors : 0;
-  }
-  static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+  // The share that a cache has no room for.
+  static double beyond(double room, double wanted) { return wanted > room ? 1 - room / wanted : 0; }
+  // Of so many vectors and the first cache.
+  static double beyond_first(double vectors) { return beyond(32768 / kVectorBytes / (indexed ? 2 : 1), vectors); }
   double far(const FarCost& cost) const { return cost.input * far_input_ + cost.output * far_output_; }
   static double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
   static double vectors(int64_t cells) { return static_cast<double>((cells + kLanes - 1) / kLanes); }

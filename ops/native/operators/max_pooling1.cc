@@ -56,7 +56,7 @@ class MaxPooling1 : public Kernel {
  private:
   WindowTask task(const Dims& x) const {
     const size_t axes = window_.size();
-    PoolAxes plans;
+    PoolAxes spatial;
     ShortList<uint64_t, 5> y;
     for (size_t i = 0; i < 2; ++i) y.push_back(static_cast<uint64_t>(x[i]));
     for (size_t i = 0; i < axes; ++i) {
@@ -68,7 +68,7 @@ class MaxPooling1 : public Kernel {
                text(start_padding_) + " and end_padding " + text(end_padding_));
       }
       y.push_back(window_count(size, start_padding_[i], end_padding_[i], window_[i], strides_[i]));
-      plans.push_back({size, static_cast<int64_t>(y.back()), false, -start_padding_[i], strides_[i], window_[i]});
+      spatial.push_back({size, static_cast<int64_t>(y.back()), false, -start_padding_[i], strides_[i], window_[i]});
     }
     if (has_indices_ && index_type_ == ElementType::uint32_) {
       const int64_t cells = checked_cells(x);
@@ -79,7 +79,7 @@ class MaxPooling1 : public Kernel {
     }
     if (*std::max_element(y.begin(), y.end()) > kMostWindows) refuse_bytes(kName, "Y", text(y));
     const int64_t plane = checked_cells(x.begin() + 2, x.end());
-    return {kName, type_, x, plans, {has_indices_, index_type_, plane}};
+    return {kName, type_, x, spatial, {has_indices_, index_type_, plane}};
   }
 
   static void check_counts(const char* name, const Shape& values, const std::string& count, bool as_many) {

@@ -126,7 +126,7 @@ class RoiNode : public Kernel {
                         y,
                         dims,
                         order_of(type_),
-                        streams(bytes),
+                        streams(dims, element_size(type_), machine().streaming_threshold),
                         windows.image.data(),
                         windows.rows.data(),
                         windows.columns.data(),
@@ -139,14 +139,6 @@ class RoiNode : public Kernel {
     const RoiKernel::Mode& mode = kernel.*plan.mode;
     run.parallel(job.unit_count, mode.scratch_bytes(job), plan.cycles,
                  [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
-  }
-
-  // Whether an output of so many bytes is stored past the caches. A few bins are written as blocks of 16 bytes, which
-  // a cache gathers to lines faster than memory does.
-  bool streams(int64_t bytes) const {
-    constexpr int64_t kBlockBytes = 16;
-    const int64_t of_channel = pooled_[0] * pooled_[1] * static_cast<int64_t>(element_size(type_));
-    return static_cast<size_t>(bytes) > machine().streaming_threshold && of_channel > kBlockBytes;
   }
 
   // M10 and M11, for the first row that breaks either.

@@ -69,8 +69,7 @@ struct Way {
 class Planner {
  public:
   Planner(const RoiShape& shape, const RoiWindows& windows)
-      : threads_(shape.threads),
-        shape_(shape),
+      : shape_(shape),
         windows_(windows),
         groups_(group_by_image(shape, windows, rois_by_image_)),
         cost_(shape, windows, groups_.size()) {
@@ -78,31 +77,31 @@ class Planner {
   }
 
   // The way that takes the least time on so many threads.
-  Way fastest(int64_t threads) {
-    threads_ = threads;
-    Way chosen = separate();
+  Way fastest(int64_t threads) const {
+    Way chosen = separate(threads);
     const auto consider = [&](const Way& way) {
       if (way.division.time < chosen.division.time) chosen = way;
     };
     for (const bool sweep : {false, true}) {
-      if (const int levels = best_levels(sweep); levels >= 0) consider(shared(levels));
+      if (const int levels = best_levels(sweep); levels >= 0) consider(shared(levels, threads));
     }
-    if (may_permute()) consider(narrow_map());
-    if (has_few_channels()) consider(few_channels());
+    if (may_permute()) consider(narrow_map(threads));
+    if (has_few_channels()) consider(few_channels(threads));
     return chosen;
   }
 
-  Way separate() const {
+  Way separate(int64_t threads) const {
     return {&RoiKernel::separate, 0,
-            best({shape_.blocks, roi_costs::kUnit, cost_.separate() / rois(), shape_.rois, false})};
+            best({shape_.blocks, roi_costs::kUnit, cost_.separate() / rois(), shape_.rois, false, threads})};
   }
 
   bool may_share(int levels) const {
     return (levels == 0 || (int64_t{1} << levels) <= tallest_) && fit(shape_, tallest_, levels);
   }
-  Way shared(int levels) const {
+  Way shared(int levels, int64_t threads) const {
     const bool sweep = sweeps(shape_, levels);
-    const RoiDivision whole = {shape_.blocks, cost_.fill(levels), cost_.shared(levels) / rois(), shape_.rois, sweep};
+    const RoiDivision whole = {shape_.blocks, cost_.fill(levels), cost_.shared(levels) / rois(), shape_.rois, sweep,
+                               threads};
     if (!sweep) return {&RoiKernel::shared, levels, best(whole)};
     // Few ROIs at a time, whose bins stay in the cache, or as many as may be, so that tables are filled less often.
     const double bins = static_cast<double>(shape_.bins_y * shape_.bins_x);
@@ -133,18 +132,19 @@ class Planner {
   bool may_permute() const {
     return std::max(shape_.width, shape_.bins_x) <= shape_.narrow_map_width && shape_.height <= kTallestNarrowMap;
   }
-  Way narrow_map() const {
+  Way narrow_map(int64_t threads) const {
     const int64_t blocks = (shape_.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
     const double channels = static_cast<double>(shape_.channels) / static_cast<double>(blocks);
     return {&RoiKernel::narrow_map, 0,
-            best({blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois(), shape_.rois, false})};
+            best({blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois(), shape_.rois, false,
+                  threads})};
   }
 
   // Where channels in the lanes may leave most of them idle.
   bool has_few_channels() const { return shape_.channels <= kFewChannels && shape_.line_bytes > 0; }
-  Way few_channels() const {
+  Way few_channels(int64_t threads) const {
     return {&RoiKernel::few_channels, 0,
-            best({1, roi_costs::kUnit, cost_.few_channels() / rois(), shape_.rois, false})};
+            best({1, roi_costs::kUnit, cost_.few_channels() / rois(), shape_.rois, false, threads})};
   }
 
   RoiPlan plan(const Way& way) const {
@@ -163,12 +163,8 @@ class Planner {
 
  private:
   double rois() const { return static_cast<double>(shape_.rois); }
-  RoiDivision best(RoiDivision division) const {
-    division.threads = threads_;
-    return best_division(groups_, division);
-  }
+  RoiDivision best(const RoiDivision& division) const { return best_division(groups_, division); }
 
-  int64_t threads_;
   const RoiShape& shape_;
   const RoiWindows& windows_;
   List<int64_t, kFewRois> rois_by_image_;
@@ -179,9 +175,15 @@ class Planner {
 
 }  // namespace
 
+bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
+  constexpr int64_t kBlockBytes = 16;
+  const int64_t of_channel = dims.bins_y * dims.bins_x * static_cast<int64_t>(element_size);
+  return of_channel > kBlockBytes && static_cast<size_t>(dims.rois * dims.channels * of_channel) > threshold;
+}
+
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
   if (is_small(shape)) return small_plan(shape, windows);
-  Planner planner(shape, windows);
+  const Planner planner(shape, windows);
   const Way alone = planner.fastest(1);
   if (shape.threads == 1 || alone.division.cycles < shape.worth_a_thread) return planner.plan(alone);
   return planner.plan(planner.fastest(shape.threads));
@@ -190,12 +192,12 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows) {
   if (is_small(shape)) return {small_plan(shape, windows)};
   const Planner planner(shape, windows);
-  std::vector<RoiPlan> plans = {planner.plan(planner.separate())};
+  std::vector<RoiPlan> plans = {planner.plan(planner.separate(shape.threads))};
   for (int levels = 0; levels <= kMostLevels; ++levels) {
-    if (planner.may_share(levels)) plans.push_back(planner.plan(planner.shared(levels)));
+    if (planner.may_share(levels)) plans.push_back(planner.plan(planner.shared(levels, shape.threads)));
   }
-  if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map()));
-  if (planner.has_few_channels()) plans.push_back(planner.plan(planner.few_channels()));
+  if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map(shape.threads)));
+  if (planner.has_few_channels()) plans.push_back(planner.plan(planner.few_channels(shape.threads)));
   return plans;
 }
 

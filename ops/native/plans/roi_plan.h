@@ -41,6 +41,10 @@ struct RoiShape : RoiDims {
   double worth_a_thread = 0;  // cycles: fewer are left to one thread
 };
 
+// Whether an output that has more bytes than `threshold` is to be stored past the caches. A few bins are written as
+// blocks of 16 bytes, which a cache gathers to lines faster than memory does.
+bool streams(const RoiDims& dims, size_t element_size, size_t threshold);
+
 // The plan that should take the least time.
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows);
 // All from which it is chosen, with every count of tables that may be of use; for a small run only one.

@@ -35,6 +35,14 @@ void sort_by_image(int64_t images, const RoiNumbers& image, RoiNumbers& rois) {
 }
 
 void estimate(const RoiGroups& groups, RoiDivision& division) {
+  if (division.threads == 1 && groups[0].count() <= division.most_rois) {  // all units are whole
+    const auto blocks = static_cast<double>(division.blocks), count = static_cast<double>(groups.size());
+    double rois = 0;
+    for (const RoiGroup& group : groups) rois += static_cast<double>(group.count());
+    division.units = blocks * count;
+    division.cycles = division.time = blocks * (division.fill * count + division.roi * rois);
+    return;
+  }
   const auto workers = static_cast<double>(division.threads);
   double longest = 0, in_turns = 0;
   division.units = division.cycles = 0;
@@ -76,14 +84,6 @@ RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNu
 }
 
 RoiDivision best_division(const RoiGroups& groups, RoiDivision division) {
-  if (division.threads == 1 && groups[0].count() <= division.most_rois) {  // all units are whole
-    const auto blocks = static_cast<double>(division.blocks), count = static_cast<double>(groups.size());
-    double rois = 0;
-    for (const RoiGroup& group : groups) rois += static_cast<double>(group.count());
-    division.units = blocks * count;
-    division.cycles = division.time = blocks * (division.fill * count + division.roi * rois);
-    return division;
-  }
   estimate(groups, division);
   if (division.threads == 1) return division;
   RoiDivision best = division;

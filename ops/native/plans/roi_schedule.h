@@ -38,7 +38,7 @@ struct RoiDivision {
   double roi;         // cycles to pool an ROI
   int64_t most_rois;  // of a unit
   bool sweep;         // all blocks of a group are divided alike, as one order of tasks serves them all
-  int64_t threads = 1;
+  int64_t threads;
   double grain = std::numeric_limits<double>::infinity();  // cycles of pooling in such a part
   double units = 0;
   double cycles = 0;  // of all threads together
