@@ -23,8 +23,8 @@ struct Machine {
 };
 
 // Asked once: libc may open a file for it, which takes longer than a small run. The native tests bring a machine of
-// their own, on which little work goes to several threads and past the caches, and no
-// scratch lies on the stack, so that sanitizers see its end.
+// their own, on which little work goes to several threads and past the caches, and no scratch lies on the stack, so
+// that sanitizers see its end.
 const Machine& machine();
 
 }  // namespace onnx_maxpool

@@ -4,8 +4,8 @@
 // are narrow, a map's lines are taken together (window_maps.h); window_cost.h decides. Else lanes are neighbouring
 // cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h), from which
 // windows are taken in one of two ways:
-//   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_slide.h);
-//              short ones that start one apart need no line;
+//   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_lines.h);
+//              short ones that start one apart need no line (window_short.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
 // Where windows are of one row, gathering folds the map itself and there is no line. Large windows of narrow
 // elements are window_large.h's where indices are wanted.
@@ -18,10 +18,11 @@
 #include "kernels/window_gather.h"
 #include "kernels/window_large.h"
 #include "kernels/window_line.h"
+#include "kernels/window_lines.h"
 #include "kernels/window_list.h"
 #include "kernels/window_maps.h"
 #include "kernels/window_planes.h"
-#include "kernels/window_slide.h"
+#include "kernels/window_short.h"
 #include "kernels/window_writer.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -41,6 +42,8 @@ class WindowPool {
   }
 
   static size_t scratch_bytes(const PoolJob& job) {
+    if (sliding && is_short<Lane, indexed>(job, sizeof(Element)))
+      return ShortWindows<Element, Lane, indexed>::kScratchBytes;
     if (needs_no_line(job)) return 0;
     return static_cast<size_t>(lines_at_once(job) * line_elements(job)) * sizeof(Lane);
   }
@@ -99,9 +102,9 @@ class WindowPool {
     return line_cells(job) < kLongLine && is_one_piece(job) ? kMostLines : 1;
   }
 
-  // Whether windows are taken from the map's rows as they come: short ones that slide, and those that lie in one row.
+  // Whether windows are taken from the map's rows as they come, as each lies in one row.
   static bool needs_no_line(const PoolJob& job) {
-    if (sliding) return slides_rows<Lane, indexed>(job.columns);
+    if (sliding) return false;
     const auto is_one_cell = [](const PoolAxis& axis) {
       return axis.size == 1 || (!axis.even && axis.grain == 1 && axis.length == 1);
     };
@@ -135,37 +138,25 @@ class WindowPool {
 
   // The lines from `begin` to `end`, or the same piece of each.
   void pool(int64_t begin, int64_t end, const Piece& piece) {
-    if constexpr (sliding && kSlidesRows<Lane, indexed>) {
-      if (needs_no_line(job_)) {
-        const int64_t length = job_.columns.length;
-        if (length == 1) return pool_short_windows<1>(begin, end, piece);
-        if (length == 2) return pool_short_windows<2>(begin, end, piece);
-        return pool_short_windows<3>(begin, end, piece);
-      }
+    if constexpr (sliding) {
+      if (is_short<Lane, indexed>(job_, sizeof(Element))) return pool_short(begin, end, piece);
     }
     pool_lines(begin, end, piece);
   }
 
-  // What loops need is in variables of its own, as the compiler takes any store for one to a member.
-  template <int length>
-  ONNX_MAXPOOL_NOINLINE void pool_short_windows(int64_t begin, int64_t end, Piece piece) {
-    const PoolJob& job = job_;
-    const PoolAxis depth_axis = job.depth, row_axis = job.rows;
-    const int64_t rows = row_axis.count, cells_per_plane = plane_cells(job), column = columns_of(piece).start;
-    const Element* plane = static_cast<const Element*>(job.x) + begin / lines_per_plane(job) * cells_per_plane;
-    int64_t z = begin % lines_per_plane(job) / rows, y = begin % rows;
-    const CellReader<Element, Lane, indexed> reader(job);
-    WindowWriter<Element, Lane, indexed> writer = writer_;
-    for (int64_t line = begin; line < end; ++line) {
-      slide_rows<length>(job, reader, plane, window_at(depth_axis, z), window_at(row_axis, y), column, writer,
-                         piece.count);
-      if (++y < rows) continue;
-      y = 0;
-      if (++z < depth_axis.count) continue;
+  void pool_short(int64_t begin, int64_t end, const Piece& piece) {
+    const ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count, lines_);
+    const int64_t rows = job_.rows.count, slice = begin / rows;
+    int64_t y = begin % rows, z = slice % job_.depth.count;
+    const Element* plane = static_cast<const Element*>(job_.x) + slice / job_.depth.count * plane_cells(job_);
+    for (int64_t left = end - begin; left > 0; y = 0) {
+      const int64_t lines = rows - y < left ? rows - y : left;
+      windows.pool(plane, window_at(job_.depth, z), y, y + lines, writer_);
+      left -= lines;
+      if (++z < job_.depth.count) continue;
       z = 0;
-      plane += cells_per_plane;
+      plane += plane_cells(job_);
     }
-    writer_ = writer;
   }
 
   ONNX_MAXPOOL_NOINLINE void pool_lines(int64_t begin, int64_t end, Piece piece) {

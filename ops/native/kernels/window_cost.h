@@ -7,6 +7,7 @@
 
 #include "kernels/window_lines.h"
 #include "kernels/window_list.h"
+#include "kernels/window_short.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
@@ -17,6 +18,7 @@ struct FarCost {
 };
 struct RowsCost {
   double line, row, row_vector, slide, gather_round, gathered_vector;
+  double walk, walked_row, walked_line, tap;  // of windows that are walked
   FarCost far;
 };
 struct MapsCost {
@@ -48,64 +50,64 @@ constexpr PlanCosts kPlanCosts = {};
 #if defined(__AVX512BW__)
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
-    {34.3, 4.66, 5.4, 5.86, 1.84, 10.6, {4.65, 0}},
+    {34.3, 4.66, 5.4, 5.86, 1.84, 10.6, 58.8, 4.77, 4.47, 0.989, {4.65, 0}},
     {45.5, 20.9, 7.99, 2.29, 39.6, 3.82, 6.23, 4.55, 3.88, 7.66, 2.45, 21, 5.33, 20.7, 0.245, {3.4, 11.9}},
     {{10.1, 10.9, 8.97, 8.77}, 17, 2.82, 10.8, 0, 9.77, 9.35, 27.6, {3.4, 20.8}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {39.9, 4.35, 6.21, 4.97, 5.67, 2.58, {4.24, 0}},
+    {39.9, 4.35, 6.21, 4.97, 5.67, 2.58, 83, 5.51, 3.21, 1.39, {4.24, 0}},
     {111, 16.2, 8.11, 2.31, 42.4, 4.22, 6.17, 4.87, 3.88, 6.03, 2.03, 5.04, 1.98, 5.88, 1.39, {3.57, 8.99}},
     {{14, 18, 15.6, 9.98}, 15.9, 2.63, 11.8, 33.8, 5.76, 1.3, 0, {4.55, 10.5}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
-    {51.9, 5.9, 11.9, 11.2, 4.66, 9.44, {8.26, 0.457}},
+    {51.9, 5.9, 11.9, 11.2, 4.66, 9.44, 72.4, 33.2, 0, 2.82, {8.26, 0.457}},
     {188, 19.7, 16.8, 6.24, 77.1, 6.2, 13, 15.3, 7.37, 15.7, 10.4, 24.3, 5.88, 7.5, 0.189, {8.31, 7.68}},
     {{19.8, 12.2, 11.1, 32.9}, 20.8, 5.94, 17.5, 0, 10, 3.81, 78.7, {4.24, 18.6}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {68.3, 4.84, 13, 8.59, 8.66, 3.79, {2.86, 7.71}},
+    {68.3, 4.84, 13, 8.59, 8.66, 3.79, 55.5, 20.1, 0.501, 5.8, {2.86, 7.71}},
     {128, 36.7, 17, 4.77, 57.6, 9.21, 12.6, 12.9, 7.31, 10.3, 10.1, 19.3, 33.6, 9.64, 0, {3.16, 14.8}},
     {{55.7, 29.7, 34.4, 13.2}, 26.2, 5.72, 0, 0, 0, 6.51, 5.49, {7.41, 17.8}}};
 #elif defined(__AVX2__)
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
-    {48.9, 0.642, 3.35, 3.28, 4.53, 0.317, {2.21, 0.685}},
+    {48.9, 0.642, 3.35, 3.28, 4.53, 0.317, 131, 4.47, 3.74, 1.28, {2.21, 0.685}},
     {149, 19, 3.91, 1.84, 26.5, 3.74, 3.68, 4.38, 2.07, 4.55, 2.03, 44.6, 2.38, 10.6, 1.61, {2.41, 7}},
     {{10.1, 7.68, 8.92, 0}, 12.1, 1.79, 4.87, 0, 2.83, 0.246, 4.81, {4.01, 11}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {55.2, 2.2, 4.48, 3.95, 10.6, 0.894, {0, 0}},
+    {55.2, 2.2, 4.48, 3.95, 10.6, 0.894, 86.8, 3.13, 2.01, 2.1, {0, 0}},
     {102, 18.7, 4.56, 2.18, 19.2, 4.89, 5.56, 7.34, 2.08, 8.5, 2.08, 21.7, 0.151, 15.7, 0, {0, 1.14}},
     {{0, 0, 0, 12.7}, 13.1, 2.59, 11.6, 0, 0, 0, 0, {5.69, 1.14}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
-    {40.5, 6.55, 9.15, 6.26, 5.38, 4.2, {1.97, 1.48}},
+    {40.5, 6.55, 9.15, 6.26, 5.38, 4.2, 61.4, 37.2, 5.03, 2.92, {1.97, 1.48}},
     {124, 25.2, 9.38, 4.12, 109, 4.39, 10.5, 8.92, 3.34, 5.26, 8.15, 26.7, 0.617, 5.37, 0, {2.7, 8.76}},
     {{20.6, 10.8, 13.4, 0}, 13.6, 4.38, 15.2, 0, 0, 0.846, 27.1, {9.41, 13.2}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {42.7, 18.1, 7.83, 6.19, 12.2, 2.49, {0, 0}},
+    {42.7, 18.1, 7.83, 6.19, 12.2, 2.49, 18.4, 36.5, 0, 2.65, {0, 0}},
     {46.2, 27.9, 4.46, 4.36, 27.7, 18, 7.95, 8.53, 6.96, 3.41, 12.1, 26.5, 12, 6.06, 0, {0, 1.05}},
     {{0, 0, 0, 14.6}, 28, 3.74, 11.4, 0, 0, 0.888, 0, {1.78, 0}}};
 #else
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
-    {45.5, 0.208, 6.46, 2.69, 4.13, 2.3, {1.16, 9.5}},
+    {45.5, 0.208, 6.46, 2.69, 4.13, 2.3, 133, 10.2, 0, 4.05, {1.16, 9.5}},
     {136, 12.8, 8.3, 2.17, 34.9, 2.82, 5.4, 4.65, 0.137, 7.04, 1.76, 16, 1.31, 9.99, 0, {3.16, 6.07}},
     {{13.3, 8.87, 13.4, 0}, 6.13, 2.83, 13.5, 0, 1.01, 0.0233, 1.09, {5.21, 18.5}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {47.5, 0, 9.59, 5.61, 25.8, 3.49, {6.63, 0}},
+    {47.5, 0, 9.59, 5.61, 25.8, 3.49, 241, 17.2, 20.1, 4.22, {6.63, 0}},
     {26, 48.7, 4.98, 4.56, 53.4, 0, 9.54, 3.38, 4.2, 7.18, 8.4, 0.985, 11.7, 7, 0, {1.02, 0}},
     {{0, 0, 0, 26.9}, 1.01, 7.17, 27.3, 0, 0, 0, 0, {3.55, 0.512}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
-    {41.1, 6.24, 16.8, 6.42, 4.85, 14.4, {0, 5.05}},
+    {41.1, 6.24, 16.8, 6.42, 4.85, 14.4, 75.3, 17, 0, 12.8, {0, 5.05}},
     {310, 29.8, 13.2, 4.4, 117, 1.08, 18.9, 13.4, 3.16, 6.6, 7.89, 5.26, 0.423, 0, 0, {1.01, 0}},
     {{26.2, 27, 26.5, 0}, 9.28, 5.6, 17.3, 1.01, 1.01, 1.34, 0, {12.8, 9.74}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {1.07, 18.7, 28.3, 8.44, 68.9, 10.1, {28.4, 0}},
+    {1.07, 18.7, 28.3, 8.44, 68.9, 10.1, 55, 14.7, 73.3, 11, {28.4, 0}},
     {5.33, 5.33, 64.5, 11.7, 48.5, 28.4, 27.7, 11.3, 10.5, 15.6, 12.4, 0, 0, 6.05, 0.579, {14.6, 12.4}},
     {{0, 0, 0, 60.4}, 1.13, 15.8, 14.2, 166, 12.1, 0, 2.17, {20, 37.7}}};
 #endif
@@ -165,10 +167,13 @@ class JobCost {
   double by_rows() const {
     const RowsCost& cost = costs_.rows;
     const bool sliding = is_sliding(job_.columns);
+    if (sliding && is_walked<Lane, indexed>(job_, element_size_)) {
+      return walked() * static_cast<double>(job_.planes) + far(cost.far);
+    }
     double all = lines_ * cost.line;
     // As WindowPool::needs_no_line.
     const bool direct = !sliding && depth_.cells == depth_.count && rows_.cells == rows_.count;
-    if (sliding && slides_rows<Lane, indexed>(job_.columns)) {
+    if (sliding && is_slid<Lane, indexed>(job_.columns)) {
       all += map_rows_ * cost.row_vector * vectors(columns_.size + kLanes);
     } else if (!direct) {
       all += map_rows_ * (cost.row + cost.row_vector * vectors(columns_.size));
@@ -260,6 +265,18 @@ class JobCost {
   static double beyond(double room, double wanted) { return wanted > room ? 1 - room / wanted : 0; }
   // Of so many vectors and the first cache.
   static double beyond_first(double vectors) { return beyond(32768 / kVectorBytes / (indexed ? 2 : 1), vectors); }
+  // A plane's windows (kernels/window_short.h). Larger ones take two passes.
+  double walked() const {
+    const RowsCost& cost = costs_.rows;
+    const int64_t height = job_.rows.length, length = job_.columns.length;
+    const double passes = height == length && length <= 3 ? 1 : 2;
+    const double walks = vectors(columns_.count + length - 1), written = lines_ * vectors(columns_.count);
+    const double slices = static_cast<double>(depth_.count);
+    return walks * (cost.walk * slices * passes + cost.walked_row * product(depth_.cells, rows_.count + height - 1)) +
+           cost.walked_line * written * passes +
+           cost.tap *
+               (lines_ * walks * static_cast<double>(height - 1) + 2 * written * static_cast<double>(length - 1));
+  }
   double far(const FarCost& cost) const { return cost.input * far_input_ + cost.output * far_output_; }
   static double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
   static double vectors(int64_t cells) { return static_cast<double>((cells + kLanes - 1) / kLanes); }

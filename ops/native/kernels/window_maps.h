@@ -7,14 +7,13 @@
 //           c0 c1 c2 c3    . b0 b1 b2 b3 . ...      . bc0 bc1 bc2 bc3 .      bc01  bc012  ...
 //
 // Where rows are in few windows, those of a line are read from the map itself (window_line.h). Columns slide
-// (window_slide.h), or large windows are gathered (window_gather.h); others, which are further apart, are picked: cells
+// (window_lines.h), or large windows are gathered (window_gather.h); others, which are further apart, are picked: cells
 // become the best of 2, 4, ... cells first, and one to three of them make up a window.
 #pragma once
 
 #include "kernels/window_gather.h"
 #include "kernels/window_lines.h"
 #include "kernels/window_list.h"
-#include "kernels/window_slide.h"
 #include "kernels/window_writer.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {

@@ -1,16 +1,13 @@
-// Windows of many small planes: neighbouring planes lie side by side in the
-// lanes of vectors, so that no lane is empty however narrow a map is, and any
-// windows are combined by whole vectors, one axis after the other.
+// Windows of many small planes: neighbouring planes lie side by side in the lanes of vectors, so that no lane is empty
+// however narrow a map is, and any windows are combined by whole vectors, one axis after the other.
 //
-//   planes   a0 a1 a2 ...     transposed     a0 b0 c0 ...     columns, then
-//   rows, then depth     transposed back
-//            b0 b1 b2 ...    ------------>   a1 b1 c1 ...
-//            --------------------------------> c0 c1 c2 ... a2 b2 c2 ... max(a0
-//            b0 c0, a1 b1 c1)
+//   planes   a0 a1 a2 ...    transposed    a0 b0 c0 ...    columns, then        max(a0 b0 c0, a1 b1 c1) ...
+//            b0 b1 b2 ...   ----------->   a1 b1 c1 ...   rows, then depth      transposed back
+//            c0 c1 c2 ...                  a2 b2 c2 ...   ---------------->     ---------------> windows of a, of b,
+//            ...
 //
-// Where windows overlap so much that it pays, cells become the best of 2, 4,
-// ... cells of their axis first, and a window takes every 2nd, 4th, ... of
-// these (van Herk and Gil-Werman need fewer for long windows, but two passes).
+// Where windows overlap so much that it pays, cells become the best of 2, 4, ... cells of their axis first, and a
+// window takes every 2nd, 4th, ... of these (van Herk and Gil-Werman need fewer for long windows, but two passes).
 #pragma once
 
 #include "kernels/window_list.h"
@@ -29,8 +26,7 @@ class PlanesPool {
   using Buffer = PlaneCells<Lane, indexed>;
 
  public:
-  // Whether planes are so small, or a band of them is, that what is known of
-  // them stays in a cache.
+  // Whether planes are so small, or a band of them is, that what is known of them stays in a cache.
   static bool takes(const PoolJob& job) {
     if (!job.depth.windows || !job.rows.windows || !job.columns.windows) return false;
     return bands_of(job).outputs > 0;
@@ -54,13 +50,10 @@ class PlanesPool {
   }
 
  private:
-  // Windows of the outermost axis are taken in bands, of which all but the last
-  // have as many.
+  // Windows of the outermost axis are taken in bands, of which all but the last have as many.
   struct Bands {
-    int64_t outputs, count;  // windows of the axis in a band, 0 where not even
-                             // one fits; bands
-    int64_t vectors;         // that either of two buffers has room for, by which stages
-                             // take turns
+    int64_t outputs, count;  // windows of the axis in a band, 0 where not even one fits; bands
+    int64_t vectors;         // that either of two buffers has room for, by which stages take turns
     int64_t slices;          // the same of what is known of a volume's slices
   };
   static constexpr int64_t kMostVectors = kMostBytes / (kArrays * kVectorBytes);
@@ -73,13 +66,11 @@ class PlanesPool {
 
   static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
-  // The vectors of the largest stage of so many rows of the map that have so
-  // many rows of windows.
+  // The vectors of the largest stage of so many rows of the map that have so many rows of windows.
   static int64_t vectors_of(const PoolJob& job, int64_t rows, int64_t counts) {
     return greater(job.columns.size, job.columns.count) * greater(rows, counts) + kLanes;
   }
-  // Slices of the output that are folded at once, so that they have vectors'
-  // worth of windows.
+  // Slices of the output that are folded at once, so that they have vectors' worth of windows.
   static int64_t slices_at_once(const PoolJob& job) {
     const int64_t outputs = job.rows.count * job.columns.count;
     return (kBlockLanes - 1) / outputs + 1;
@@ -167,8 +158,7 @@ class PlanesPool {
     }
   }
 
-  // The best over columns and rows, in a buffer of its own or where the last
-  // stage is to put it.
+  // The best over columns and rows, in a buffer of its own or where the last stage is to put it.
   Buffer pool_slice(int64_t first, int planes, int64_t slice, Buffer last) {
     const int64_t first_cell = (slice * job_.rows.size + rows_.start) * columns_.size;
     const bool rows_too = !is_identity(rows_);
@@ -199,8 +189,7 @@ class PlanesPool {
     return true;
   }
 
-  // Makes each of `cells` the best of as many as `part.tap`, `apart` vectors
-  // from one to the next.
+  // Makes each of `cells` the best of as many as `part.tap`, `apart` vectors from one to the next.
   ONNX_MAXPOOL_NOINLINE void combine_cells(const Part& part, Buffer cells, int64_t count, int64_t apart,
                                            bool positions_are_implicit, int64_t first) const {
     for (int64_t tap = 1; tap < part.tap; tap *= 2) {

@@ -47,9 +47,8 @@ class PlanesLayout {
         cells_per_plane_(job.depth.size * job.rows.size * job.columns.size),
         windows_per_plane_(job.depth.count * job.rows.count * job.columns.count) {}
 
-  // So many cells as vectors of a cell in each plane. Lanes without a plane
-  // repeat the last one. A vector first has a block of cells of every
-  // kBlockLanes-th plane; transposed in blocks, it has one cell of them all.
+  // So many cells as vectors of a cell in each plane. Lanes without a plane repeat the last one. A vector first has a
+  // block of cells of every kBlockLanes-th plane; transposed in blocks, it has one cell of them all.
   ONNX_MAXPOOL_NOINLINE void pack(V* keys, int64_t first, int planes, int64_t first_cell, int64_t cells) const {
     const CellReader<Element, Lane, indexed> reader = reader_;
     const int64_t per_plane = cells_per_plane_;
@@ -70,8 +69,7 @@ class PlanesLayout {
     }
   }
 
-  // Windows of each plane to the output, from this one of the plane on: the
-  // same way back.
+  // Windows of each plane to the output, from this one of the plane on: the same way back.
   ONNX_MAXPOOL_NOINLINE void unpack(Buffer from, int64_t first, int planes, int64_t first_output,
                                     int64_t outputs) const {
     const int64_t per_plane = windows_per_plane_;

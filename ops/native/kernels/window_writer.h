@@ -51,6 +51,31 @@ class WindowWriter {
     }
   }
 
+  // The same, where `line(write)` calls write(i, cells) for each vector itself.
+  template <class WriteLine>
+  ONNX_MAXPOOL_INLINE void write_line_by(int64_t count, const WriteLine& line) {
+    if (indexed && job_->indices_are_64_bits) {
+      write_line_by_as<uint64_t>(count, line);
+    } else {
+      write_line_by_as<uint32_t>(count, line);
+    }
+  }
+
+  // Outputs that are left of the unit's.
+  int64_t room() const { return end_ - output_; }
+  // The next `count`, all of one plane, which `all(write)` writes: write(i, cells) those from the i-th on, of which all
+  // lanes have room.
+  template <class WriteAll>
+  ONNX_MAXPOOL_INLINE void write_whole(int64_t count, const WriteAll& all) {
+    if (indexed && job_->indices_are_64_bits) {
+      write_whole_as<uint64_t>(all);
+    } else {
+      write_whole_as<uint32_t>(all);
+    }
+    output_ += count;
+    if (indexed && output_ == plane_end_) next_plane();
+  }
+
  private:
   // What the next outputs need, in variables of its own, as the compiler takes any store for one to a member.
   template <class Index>
@@ -91,6 +116,27 @@ class WindowWriter {
     }
     output_ += count;
     if (indexed && output_ == plane_end_) next_plane();
+  }
+
+  template <class Index, class WriteLine>
+  ONNX_MAXPOOL_INLINE void write_line_by_as(int64_t count, const WriteLine& line) {
+    const OutputOrder order = order_;
+    const Place<Index> to = place<Index>();
+    const int64_t last = end_ - output_ - kLanes;
+    line([&](int64_t i, const Cells<Lane, indexed>& cells) __attribute__((always_inline)) {
+      if (i <= last) return to.write(order, i, cells);
+      output_ += i;
+      write_lanes(cells, count - i < kLanes ? count - i : kLanes);
+      output_ -= i;
+    });
+    output_ += count;
+    if (indexed && output_ == plane_end_) next_plane();
+  }
+
+  template <class Index, class WriteAll>
+  ONNX_MAXPOOL_INLINE void write_whole_as(const WriteAll& all) const {
+    all([order = order_, to = place<Index>()](int64_t i, const Cells<Lane, indexed>& cells)
+            __attribute__((always_inline)) { to.write(order, i, cells); });
   }
 
   // Where the piece ends within the vector, or a plane does. By value, so that no writer has to lie in memory.

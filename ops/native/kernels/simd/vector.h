@@ -84,6 +84,10 @@ template <class V>
 inline V max(V a, V b) {
   return a > b ? a : b;
 }
+template <class V>
+inline V min(V a, V b) {
+  return a < b ? a : b;
+}
 
 // Whether no lane of a comparison's result is true.
 template <class V>
