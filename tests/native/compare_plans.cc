@@ -131,6 +131,7 @@ std::string name_of(const RoiPlan& plan) {
   if (plan.mode == &RoiKernel::separate) return "separate";
   if (plan.mode == &RoiKernel::narrow_map) return "narrow map";
   if (plan.mode == &RoiKernel::few_channels) return "few channels";
+  if (plan.mode == &RoiKernel::cells) return "cells";
   return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "");
 }
 

@@ -223,6 +223,7 @@ void fuzz_roi_kernels(ByteSource& source) {
       compare(kernels.target, *out, expected, name + ", " + words);
     };
     by_mode(kernel.few_channels, job.dims.channels, "few channels");
+    by_mode(kernel.cells, job.dims.channels, "cells");
     if (std::max(job.dims.width, job.dims.bins_x) > kernel.narrow_map_width) continue;
     by_mode(kernel.narrow_map, kNarrowMapChannels, "narrow map");
   }

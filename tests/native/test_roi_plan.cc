@@ -286,6 +286,34 @@ void permutes_rows_of_narrow_maps() {
   require(empty.levels == 0 && !empty.sweep && empty.slots == 1 && empty.tasks.empty(), "tables that there are not");
 }
 
+// Where all windows have some hundred cells, vectors are not worth their filling.
+void reads_few_cells_one_by_one() {
+  const auto by_cells = [](const RoiShape& shape, int64_t height, int64_t width) {
+    return plan_of(shape, height, width).mode == &RoiKernel::cells;
+  };
+  RoiShape shape = {1, 8, 12, 12, 1, 1, 1, 1, 32, 16, 2, 8 * 12 * 12 * 4};
+  require(by_cells(shape, 3, 5), "few cells are read as vectors");
+  shape.height = shape.width = 500;
+  shape.input_bytes = 8 * 500 * 500 * 4;
+  require(by_cells(shape, 3, 5), "few cells of a large map are read as vectors");
+  require(!by_cells(shape, 30, 50), "many cells are read one by one");
+  shape.channels = 100;
+  require(!by_cells(shape, 3, 5), "cells of many channels are read one by one");
+  shape.channels = 8;
+  shape.bins_y = shape.bins_x = 6;
+  require(!by_cells(shape, 3, 5), "many bins are read one by one");
+  shape.bins_y = shape.bins_x = 1;
+  shape.rois = 9;
+  shape.images = 3;
+  require(!by_cells(shape, 3, 5), "cells of many ROIs are read one by one");
+  shape.rois = 3;
+  RoiWindows windows = rois_of(shape, 1, 1);
+  for (RoiWindow& rows : windows.rows) rows.end = rows.start;
+  const RoiPlan empty = plan_rois(shape, windows);
+  require(empty.mode == &RoiKernel::cells, "empty bins are read as vectors");
+  require(rois_of_units(empty, 0) == std::vector<std::vector<int64_t>>({{0}, {1}, {2}}), "each image has one ROI");
+}
+
 // A unit has no more ROIs than a worker has memory for the bins of; rows of bins go from the map's last row up.
 void orders_a_sweep(int64_t others, int64_t threads) {
   RoiShape shape = vgg16(701);
@@ -398,6 +426,7 @@ int main() {
   sweeps_where_tables_leave_the_cache();
   bounds_tables();
   permutes_rows_of_narrow_maps();
+  reads_few_cells_one_by_one();
   for (int64_t threads : {1, 7}) {
     orders_a_sweep(20, threads);
     orders_a_sweep(466, threads);

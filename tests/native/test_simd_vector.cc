@@ -32,6 +32,7 @@ struct Max {
   static void run(Random& random) {
     const Keys<Key, kLanes> a(random), b(random);
     expect_lanes<Key>("max", max(a.vector(), b.vector()), [&](int i) { return a.at[i] > b.at[i] ? a.at[i] : b.at[i]; });
+    expect_lanes<Key>("min", min(a.vector(), b.vector()), [&](int i) { return a.at[i] < b.at[i] ? a.at[i] : b.at[i]; });
   }
 };
 

@@ -87,7 +87,7 @@ inline int64_t checked_cells(const int64_t* begin, const int64_t* end) {
   int64_t cells = 1;
   for (const int64_t* dim = begin; dim != end; ++dim) {
     if (*dim == 0) return 0;
-    if (cells > 0) cells = cells > std::numeric_limits<int64_t>::max() / *dim ? -1 : cells * *dim;
+    if (cells > 0 && __builtin_mul_overflow(cells, *dim, &cells)) cells = -1;  // a division would take longer
   }
   return cells;
 }

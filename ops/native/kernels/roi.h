@@ -78,7 +78,8 @@ struct RoiJob {
 //   shared:   a unit packs a block of channels of one image, then pools its ROIs from it;
 //   separate: a unit pools its ROIs straight from the map;
 //   narrow_map: as shared, for a few channels of a map of which a row fits a vector, as does a row of bins;
-//   few_channels: as separate, for all channels of a map that has few.
+//   few_channels: as separate, for all channels of a map that has few;
+//   cells: as separate, for all channels of a map of which few cells are wanted.
 struct RoiKernel {
   struct Mode {
     size_t (*scratch_bytes)(const RoiJob&);
@@ -89,6 +90,7 @@ struct RoiKernel {
   int64_t narrow_map_width;  // of map and bins at most; 0 where there is no such mode
   Mode few_channels;
   int64_t line_bytes;  // of that mode's vectors
+  Mode cells;
 };
 
 }  // namespace onnx_maxpool

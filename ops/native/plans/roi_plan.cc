@@ -1,7 +1,6 @@
 #include "plans/roi_plan.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_schedule.h"
@@ -31,31 +30,50 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
 }
 
-// Whether a run is so small that to choose a plan takes longer than the best one could save: few ROIs, of which a block
-// has all channels, and which have no more cells than one thread reads before another has woken. Narrow maps have a
-// mode that is much faster.
-bool is_small(const RoiShape& shape) {
-  return shape.rois <= 16 && shape.blocks == 1 &&
-         shape.rois * (shape.input_bytes / shape.images) <= int64_t{512} << 10 && shape.width > shape.narrow_map_width;
+// Of so many ROIs at most the cells are counted. Of few, the cells mode takes less time than to fill vectors; of more,
+// one thread has read them before another has woken, and the best plan could save no more than its choice takes.
+constexpr int64_t kSmallRois = 16;
+constexpr double kFewCells = 256, kSmallCells = 128 << 10;
+
+// As many as the bins of all channels have at most, as bins share no more than a row and a column; one in empty bins.
+double cells_of(const RoiShape& shape, const RoiWindows& windows) {
+  const auto along = [](const RoiWindow* bins, int64_t count) {
+    return static_cast<double>(count - 1 + std::max<int64_t>(bins[count - 1].end - bins[0].start, 1));
+  };
+  double cells = 0;
+  for (int64_t roi = 0; roi < shape.rois; ++roi) {
+    cells += along(&windows.rows[static_cast<size_t>(roi * shape.bins_y)], shape.bins_y) *
+             along(&windows.columns[static_cast<size_t>(roi * shape.bins_x)], shape.bins_x);
+  }
+  return cells * static_cast<double>(shape.channels);
 }
 
-// All ROIs in their order, straight from the map.
-RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows) {
+// All ROIs in their order, straight from the map, of which a block has all channels.
+RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode) {
   RoiPlan plan{};
-  plan.mode = &RoiKernel::separate;
+  plan.mode = mode;
   plan.slots = 1;
   plan.cycles = plan.time = roi_costs::kUnit;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
-  std::iota(plan.rois_by_image.begin(), plan.rois_by_image.end(), int64_t{0});
-  size_t units = 0;
   plan.units.resize(static_cast<size_t>(shape.rois));
+  size_t units = 0;
   for (int64_t roi = 0; roi < shape.rois; ++roi) {
+    plan.rois_by_image[static_cast<size_t>(roi)] = roi;
     const int64_t image = windows.image[static_cast<size_t>(roi)];
     if (units == 0 || plan.units[units - 1].image != image) plan.units[units++] = {image, 0, roi, roi};
     ++plan.units[units - 1].end;
   }
   plan.units.resize(units);
   return plan;
+}
+
+// The mode of a run that is too small to choose a plan; null of others. Narrow maps have one that is much faster.
+RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows) {
+  if (shape.rois > kSmallRois) return nullptr;
+  const double cells = cells_of(shape, windows);
+  if (cells <= kFewCells) return &RoiKernel::cells;
+  const bool is_small = cells <= kSmallCells && shape.blocks == 1 && shape.width > shape.narrow_map_width;
+  return is_small ? &RoiKernel::separate : nullptr;
 }
 
 // A way to pool: one of the kernel's modes, with so many levels of tables.
@@ -182,7 +200,7 @@ bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
 }
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
-  if (is_small(shape)) return small_plan(shape, windows);
+  if (const auto mode = small_mode(shape, windows)) return small_plan(shape, windows, mode);
   const Planner planner(shape, windows);
   const Way alone = planner.fastest(1);
   if (shape.threads == 1 || alone.division.cycles < shape.worth_a_thread) return planner.plan(alone);
@@ -190,7 +208,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
 }
 
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows) {
-  if (is_small(shape)) return {small_plan(shape, windows)};
+  if (const auto mode = small_mode(shape, windows)) return {small_plan(shape, windows, mode)};
   const Planner planner(shape, windows);
   std::vector<RoiPlan> plans = {planner.plan(planner.separate(shape.threads))};
   for (int levels = 0; levels <= kMostLevels; ++levels) {

@@ -92,7 +92,7 @@ void Run::check_type(const OrtValue* output, size_t index, ElementType type) con
 }
 
 void Run::parallel(const Units& units) const {
-  const int64_t workers = std::min(units.count, shown_.threads.workers(units.cycles));
+  const int64_t workers = units.count > 1 ? std::min(units.count, shown_.threads.workers(units.cycles)) : 1;
   if (workers > 1) return on_threads(units, static_cast<size_t>(workers));
   // A small run would notice the calls that the runtime's memory takes.
   alignas(64) char few[kStackScratch];
@@ -134,11 +134,13 @@ void refuse_bytes(const char* op, const char* output, const std::string& shape) 
 }
 
 int64_t output_bytes(const char* op, const char* output, const Dims& shape, ElementType type) {
-  Dims sides = shape;
-  for (int64_t& side : sides) side = std::max<int64_t>(side, 1);
-  const int64_t cells = checked_cells(sides), size = static_cast<int64_t>(element_size(type));
-  if (cells < 0 || cells > std::numeric_limits<int64_t>::max() / size) refuse_bytes(op, output, text(shape));
-  return checked_cells(shape) * size;
+  auto bytes = static_cast<int64_t>(element_size(type));
+  bool is_empty = false;
+  for (int64_t side : shape) {
+    is_empty |= side == 0;
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(side, 1), &bytes)) refuse_bytes(op, output, text(shape));
+  }
+  return is_empty ? 0 : bytes;
 }
 
 }  // namespace onnx_maxpool
