@@ -31,6 +31,8 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
                      static_cast<double>(shape.images * shape.channels * shape.height * shape.width)),
       lanes_(static_cast<double>(shape.vector_bytes) / element_bytes_),
       part_(shape.vector_bytes < 64 ? 0.5 : 1),
+      line_lanes_(std::max(static_cast<double>(shape.line_bytes) / element_bytes_, 1.0)),
+      has_wide_lines_(std::max(shape.vector_bytes, shape.line_bytes) >= 64),
       top_(shape.height) {
   const int64_t step = (shape.rois + kSample - 1) / kSample;
   const double weight = static_cast<double>(shape.rois) / static_cast<double>((shape.rois + step - 1) / step);
@@ -53,10 +55,9 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
       bins_y * (kBinRow + kBinColumn * static_cast<double>(widest) + kBinLine * static_cast<double>(tallest));
   few_channels_ += bins_y * (kLineOfBins + kLineBin * static_cast<double>(shape_.bins_x));
   if (tallest == 0 || width == 0) return;
-  const double line_lanes = std::max(static_cast<double>(shape_.line_bytes) / element_bytes_, 1.0);
   few_channels_ +=
-      bins_y * (static_cast<double>(tallest) * (kLineRow + kLineVector * std::ceil(width / line_lanes)) +
-                static_cast<double>(shape_.bins_x) * kWideBin * std::floor(static_cast<double>(widest) / line_lanes));
+      bins_y * (static_cast<double>(tallest) * (kLineRow + kLineVector * std::ceil(width / line_lanes_)) +
+                static_cast<double>(shape_.bins_x) * kWideBin * std::floor(static_cast<double>(widest) / line_lanes_));
   top_ = std::min<int64_t>(top_, rows[0].start);
   bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
   touched_ += weight * lines(static_cast<double>(rows[shape_.bins_y - 1].end - rows[0].start), width);
@@ -66,7 +67,11 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   const double in_blocks = std::ceil(left * element_bytes_ / 16);
   squares_ +=
       bins_y * (left > lanes_ / 2 ? squares + 1 : squares + in_blocks * 16 / static_cast<double>(shape_.vector_bytes));
-  map_rows_ += bins_y * static_cast<double>(tallest) * (left > lanes_ / 2 ? squares + 1 : squares + in_blocks);
+  if (line_lanes_ > lanes_ && tallest > 1 && width > lanes_) {
+    wide_rows_ += bins_y * static_cast<double>(tallest) * std::ceil(width / line_lanes_);
+  } else {
+    map_rows_ += bins_y * static_cast<double>(tallest) * (left > lanes_ / 2 ? squares + 1 : squares + in_blocks);
+  }
 
   // A bin's columns go four at a time; up to three take as long as three.
   const double of_bin = widest < 4 ? 3 : static_cast<double>((widest + 3) / 4 * 4);
@@ -84,9 +89,9 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
 double RoiCost::lines(double rows, double width) const { return rows * ((width - 1) * element_bytes_ / 64 + 1); }
 
 // What is read for the first time in a run: it comes from where so many bytes fit.
-double RoiCost::line() const {
+double RoiCost::first_line(double line, double far_line) const {
   const auto bytes = static_cast<double>(shape_.input_bytes);
-  return kLine * beyond(bytes, kMiB / 2, 1.5 * kMiB) + kFarLine * beyond(bytes, 16 * kMiB, 32 * kMiB);
+  return line * beyond(bytes, kMiB / 2, 1.5 * kMiB) + far_line * beyond(bytes, 16 * kMiB, 32 * kMiB);
 }
 
 double RoiCost::straight(double channels) const {
@@ -94,10 +99,10 @@ double RoiCost::straight(double channels) const {
   const double all = std::max(
       groups_ * static_cast<double>(bottom_ - top_) * static_cast<double>(shape_.width) * element_bytes_ / 64, 1.0);
   const double first = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
+  const double near = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB);
   const double again =
-      kNearLine * beyond(block, 32 * kKiB, 64 * kKiB) +
-      (part_ < 1 ? kNarrowerLine * beyond(block, kMiB / 2, kMiB) : kLine * beyond(block, kMiB, 2 * kMiB));
-  return first * line() + touched_ * again;
+      has_wide_lines_ ? kLine * beyond(block, kMiB, 2 * kMiB) : kNarrowerLine * beyond(block, kMiB / 2, kMiB);
+  return touched_ * near + first * first_line(kLine, kFarLine) + (touched_ - first) * again;
 }
 
 double RoiCost::few_channels() const {
@@ -109,13 +114,16 @@ double RoiCost::separate() const {
   const auto rois = static_cast<double>(shape_.rois), rows = rois * static_cast<double>(shape_.bins_y);
   const double channels = std::min(lanes_, static_cast<double>(shape_.channels) / static_cast<double>(shape_.blocks));
   return lanes_ * kTranspose * part_ * squares_ +
-         channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ + straight(lanes_)) + columns_ +
-         rows * (kBinsRow + kSquaresRow) + rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
+         channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ +
+                     (has_wide_lines_ ? kMapRow : kNarrowerMapRow) * wide_rows_ + straight(lanes_)) +
+         columns_ + rows * (kBinsRow + kSquaresRow) +
+         rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
 }
 
 double RoiCost::fill(int levels) const {
   const auto cells = static_cast<double>(std::max<int64_t>(bottom_ - top_, 0) * shape_.width);
-  return kUnit + cells * (kPack + kTable * part_ * levels + lanes_ * element_bytes_ / 64 * line());
+  return kUnit +
+         cells * (kPack + kTable * part_ * levels + lanes_ * element_bytes_ / 64 * first_line(kRowLine, kFarRowLine));
 }
 
 double RoiCost::shared(int levels) const {
@@ -127,7 +135,8 @@ double RoiCost::shared(int levels) const {
 
 double RoiCost::fill_narrow_map(double channels) const {
   return kUnit + channels * (kNarrowRow * static_cast<double>(shape_.height) +
-                             lines(static_cast<double>(shape_.height), static_cast<double>(shape_.width)) * line());
+                             lines(static_cast<double>(shape_.height), static_cast<double>(shape_.width)) *
+                                 first_line(kRowLine, kFarRowLine));
 }
 
 double RoiCost::narrow_map(double channels) const {

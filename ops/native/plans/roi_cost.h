@@ -29,15 +29,17 @@ constexpr double kUnit = 250;
 
 // The separate mode, for each vector of a block of channels. Narrower ones have kNarrowerMapRow.
 constexpr double kMapRow = 1.4;  // as many cells of a row of a channel as a vector has
-constexpr double kNarrowerMapRow = 2;
+constexpr double kNarrowerMapRow = 3;
 constexpr double kTranspose = 10;   // the same over rows, as one of a square
 constexpr double kSquaresRow = 20;  // a row of bins
 
 // A line of memory that comes from a cache that cores share, and beyond what comes from one's own; one that comes from
 // memory, beyond that; and one that is in a core's caches, but not in its first.
-constexpr double kLine = 3, kFarLine = 8, kNearLine = 1.5;
-// The first of these again, of a block that ROIs are pooled straight from, with narrower vectors: processors that have
-// no wider ones have smaller caches, too.
+constexpr double kLine = 4, kFarLine = 16, kNearLine = 1.5;
+// The first two again, where whole rows of a map are read, which processors foresee.
+constexpr double kRowLine = 3, kFarRowLine = 4;
+// The first again, of a block that ROIs are pooled straight from, and that is read once more: processors without
+// vectors of 64 bytes have smaller caches, too.
 constexpr double kNarrowerLine = 9;
 
 // For each channel of a narrow map.
@@ -50,8 +52,7 @@ constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 
 // The few_channels mode: an ROI; and for each channel a row of bins, a row of the map in it, as many of its cells as a
 // vector has, a bin, and each vector of a wide one beyond its first.
-constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVector = 2.8, kLineBin = 12,
-                 kWideBin = 2.5;
+constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 4, kLineVector = 2, kLineBin = 12, kWideBin = 2.5;
 
 // To find a window, before there is a plan.
 constexpr double kWindow = 15;
@@ -84,15 +85,17 @@ class RoiCost {
   void add(const RoiWindow* rows, const RoiWindow* columns, double weight);
   // Of memory, for each channel.
   double lines(double rows, double width) const;
-  double line() const;
+  double first_line(double line, double far_line) const;
   // What ROIs touch that are pooled straight from the map, so many channels at a time.
   double straight(double channels) const;
 
   const RoiShape& shape_;
   const double groups_;
-  const double element_bytes_, lanes_, part_;
+  const double element_bytes_, lanes_, part_, line_lanes_;
+  const bool has_wide_lines_;                      // the processor has vectors of 64 bytes
   int64_t top_, bottom_ = 0;                       // the map's rows that the ROIs reach
   double squares_ = 0, map_rows_ = 0;              // of the separate mode, in vectors' lanes
+  double wide_rows_ = 0;                           // the same of rows that it reads with the widest vectors
   double columns_ = 0;                             // of bins: cells of lines
   double touched_ = 0;                             // lines of memory, for each channel
   std::array<double, kMostLevels + 1> shared_{};   // cycles, with so many levels of tables
