@@ -10,7 +10,14 @@ using namespace roi_costs;
 
 // Of so many ROIs, evenly among all, the cost is that of all. To look at each would take longer than to pool small
 // ones.
-constexpr int64_t kSample = 256;
+constexpr int64_t kSample = 96;
+
+// Of what is not negative. std::floor and std::ceil are calls where the compiler may not use SSE4.1.
+double rounded_down(double value) { return static_cast<double>(static_cast<int64_t>(value)); }
+double rounded_up(double value) {
+  const double down = rounded_down(value);
+  return down < value ? down + 1 : down;
+}
 
 // The bins of an ROI are much alike: the largest of three stands for all.
 int64_t largest(const RoiWindow* windows, int64_t count) {
@@ -56,19 +63,19 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   few_channels_ += bins_y * (kLineOfBins + kLineBin * static_cast<double>(shape_.bins_x));
   if (tallest == 0 || width == 0) return;
   few_channels_ +=
-      bins_y * (static_cast<double>(tallest) * (kLineRow + kLineVector * std::ceil(width / line_lanes_)) +
-                static_cast<double>(shape_.bins_x) * kWideBin * std::floor(static_cast<double>(widest) / line_lanes_));
+      bins_y * (static_cast<double>(tallest) * (kLineRow + kLineVector * rounded_up(width / line_lanes_)) +
+                static_cast<double>(shape_.bins_x) * kWideBin * rounded_down(static_cast<double>(widest) / line_lanes_));
   top_ = std::min<int64_t>(top_, rows[0].start);
   bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
   touched_ += weight * lines(static_cast<double>(rows[shape_.bins_y - 1].end - rows[0].start), width);
 
   // Squares are of as many columns as a vector has lanes or, where fewer than half are left, of a block's.
-  const double squares = std::floor(width / lanes_), left = width - squares * lanes_;
-  const double in_blocks = std::ceil(left * element_bytes_ / 16);
+  const double squares = rounded_down(width / lanes_), left = width - squares * lanes_;
+  const double in_blocks = rounded_up(left * element_bytes_ / 16);
   squares_ +=
       bins_y * (left > lanes_ / 2 ? squares + 1 : squares + in_blocks * 16 / static_cast<double>(shape_.vector_bytes));
   if (line_lanes_ > lanes_ && tallest > 1 && width > lanes_) {
-    wide_rows_ += bins_y * static_cast<double>(tallest) * std::ceil(width / line_lanes_);
+    wide_rows_ += bins_y * static_cast<double>(tallest) * rounded_up(width / line_lanes_);
   } else {
     map_rows_ += bins_y * static_cast<double>(tallest) * (left > lanes_ / 2 ? squares + 1 : squares + in_blocks);
   }
