@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "plans/roi_plan.h"
 #include "require.h"
@@ -288,30 +290,55 @@ void permutes_rows_of_narrow_maps() {
 
 // Where all windows have some hundred cells, vectors are not worth their filling.
 void reads_few_cells_one_by_one() {
-  const auto by_cells = [](const RoiShape& shape, int64_t height, int64_t width) {
+  const auto by_cells = [](int64_t channels, int64_t rois, int64_t bins, int64_t height, int64_t width) {
+    const RoiShape shape = {
+        1, channels, 500, 500, rois, bins, 1, (channels + 15) / 16, 64, 16, 2, channels * 500 * 500 * 4};
     return plan_of(shape, height, width).mode == &RoiKernel::cells;
   };
-  RoiShape shape = {1, 8, 12, 12, 1, 1, 1, 1, 32, 16, 2, 8 * 12 * 12 * 4};
-  require(by_cells(shape, 3, 5), "few cells are read as vectors");
-  shape.height = shape.width = 500;
-  shape.input_bytes = 8 * 500 * 500 * 4;
-  require(by_cells(shape, 3, 5), "few cells of a large map are read as vectors");
-  require(!by_cells(shape, 30, 50), "many cells are read one by one");
-  shape.channels = 100;
-  require(!by_cells(shape, 3, 5), "cells of many channels are read one by one");
-  shape.channels = 8;
-  shape.bins_y = shape.bins_x = 6;
-  require(!by_cells(shape, 3, 5), "many bins are read one by one");
-  shape.bins_y = shape.bins_x = 1;
-  shape.rois = 9;
-  shape.images = 3;
-  require(!by_cells(shape, 3, 5), "cells of many ROIs are read one by one");
-  shape.rois = 3;
+  require(by_cells(16, 1, 1, 4, 4), "256 cells are read as vectors");
+  require(!by_cells(1, 1, 1, 257, 1), "257 cells are read one by one");
+  require(by_cells(1, 16, 1, 1, 1), "cells of 16 ROIs are read as vectors");
+  require(!by_cells(1, 17, 1, 1, 1), "cells of 17 ROIs are read one by one");
+  require(by_cells(2, 2, 4, 1, 1), "cells of 16 bins are read as vectors");
+  require(!by_cells(3, 2, 3, 1, 1), "cells of 18 bins are read one by one");
+  RoiShape shape = {3, 5, 12, 12, 3, 1, 1, 1, 32, 16, 2, 3 * 5 * 12 * 12 * 4};
   RoiWindows windows = rois_of(shape, 1, 1);
   for (RoiWindow& rows : windows.rows) rows.end = rows.start;
   const RoiPlan empty = plan_rois(shape, windows);
   require(empty.mode == &RoiKernel::cells, "empty bins are read as vectors");
   require(rois_of_units(empty, 0) == std::vector<std::vector<int64_t>>({{0}, {1}, {2}}), "each image has one ROI");
+}
+
+// Of small runs no plan is made; they are pooled straight from the map.
+void leaves_small_runs_as_they_are() {
+  RoiShape shape = {1, 8, 500, 500, 8, 2, 2, 1, 32, 16, 2, 8 * 500 * 500 * 4};
+  const RoiPlan small = plan_of(shape, 12, 12);
+  require(small.mode == &RoiKernel::separate && small.units.size() == 1 && small.levels == 0, "a small run has a plan");
+  require(plan_of(shape, 200, 200).units.size() > 1, "large ROIs are one thread's");
+  RoiShape blocks = {1, 40, 12, 12, 2, 1, 1, 3, 64, 16, 2, 40 * 12 * 12 * 4};
+  require(plan_of(blocks, 1, 2).mode == &RoiKernel::separate, "few cells of several blocks have a plan");
+  for (int64_t block = 0; block < 3; ++block) {
+    require(rois_of_units(plan_of(blocks, 1, 2), block) == std::vector<std::vector<int64_t>>({{0, 1}}),
+            "a block's ROIs");
+  }
+  require(plan_of(blocks, 12, 12).cycles > 2 * plan_of(blocks, 1, 2).cycles, "all of a narrow map is a small run");
+  shape.bins_y = shape.bins_x = 7;
+  require(plan_of(shape, 12, 12).cycles > 2 * small.cycles, "many bins are a small run");
+}
+
+// Few channels that are pooled straight from the map are read with the widest vectors, from two rows on.
+void reads_few_channels_in_wide_rows() {
+  RoiShape shape = {1, 3, 400, 400, 200, 2, 2, 1, 16, 0, 1, 3 * 400 * 400 * 4};
+  const auto separate = [](const RoiShape& shape, int64_t height) {
+    for (const RoiPlan& plan : possible_plans(shape, rois_of(shape, height, 200))) {
+      if (plan.mode == &RoiKernel::separate) return plan.cycles;
+    }
+    throw std::logic_error("no plan is separate");
+  };
+  const double narrow = separate(shape, 100), narrow_row = separate(shape, 2);
+  shape.line_bytes = 64;
+  require(separate(shape, 100) < 0.6 * narrow, "few channels are read with narrow vectors");
+  require(separate(shape, 2) > 0.9 * narrow_row, "a row of bins of one row costs less than its squares");
 }
 
 // A unit has no more ROIs than a worker has memory for the bins of; rows of bins go from the map's last row up.
@@ -427,6 +454,8 @@ int main() {
   bounds_tables();
   permutes_rows_of_narrow_maps();
   reads_few_cells_one_by_one();
+  leaves_small_runs_as_they_are();
+  reads_few_channels_in_wide_rows();
   for (int64_t threads : {1, 7}) {
     orders_a_sweep(20, threads);
     orders_a_sweep(466, threads);

@@ -15,8 +15,8 @@ struct Machine {
   // How much work, in cycles, is worth waking a thread for.
   double cycles_worth_a_thread;
   // Outputs of ROIs of more bytes than this are stored past the caches. A cache that cores share is slow to write to,
-  // and little of a large output would be left there to read: it was faster even with a reader right after it, from
-  // 8 to 16 MB on where that cache has 300 MB, and earlier where it is small.
+  // and little of a large output would be left there to read: it was faster even with a reader right after it
+  // (docs/benchmark/rois.md).
   size_t streaming_threshold;
   // Scratch of no more bytes than this lies on the stack, where one thread does all work.
   size_t stack_scratch;

@@ -89,7 +89,7 @@ struct RoiKernel {
   Mode shared, separate, narrow_map;
   int64_t narrow_map_width;  // of map and bins at most; 0 where there is no such mode
   Mode few_channels;
-  int64_t line_bytes;  // of that mode's vectors
+  int64_t line_bytes;  // of the widest vectors, which that mode has, and separate for rows of few channels
   Mode cells;
 };
 

@@ -39,7 +39,7 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
       lanes_(static_cast<double>(shape.vector_bytes) / element_bytes_),
       part_(shape.vector_bytes < 64 ? 0.5 : 1),
       line_lanes_(std::max(static_cast<double>(shape.line_bytes) / element_bytes_, 1.0)),
-      has_wide_lines_(std::max(shape.vector_bytes, shape.line_bytes) >= 64),
+      has_64_byte_vectors_(std::max(shape.vector_bytes, shape.line_bytes) >= 64),
       top_(shape.height) {
   const int64_t step = (shape.rois + kSample - 1) / kSample;
   const double weight = static_cast<double>(shape.rois) / static_cast<double>((shape.rois + step - 1) / step);
@@ -63,21 +63,29 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   few_channels_ += bins_y * (kLineOfBins + kLineBin * static_cast<double>(shape_.bins_x));
   if (tallest == 0 || width == 0) return;
   few_channels_ +=
-      bins_y * (static_cast<double>(tallest) * (kLineRow + kLineVector * rounded_up(width / line_lanes_)) +
-                static_cast<double>(shape_.bins_x) * kWideBin * rounded_down(static_cast<double>(widest) / line_lanes_));
+      bins_y *
+      (static_cast<double>(tallest) *
+           ((has_64_byte_vectors_ ? kLineRow : kNarrowerLineRow) +
+            (has_64_byte_vectors_ ? kLineVector : kNarrowerLineVector) * rounded_up(width / line_lanes_)) +
+       static_cast<double>(shape_.bins_x) * kWideBin * rounded_down(static_cast<double>(widest) / line_lanes_));
   top_ = std::min<int64_t>(top_, rows[0].start);
   bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
   touched_ += weight * lines(static_cast<double>(rows[shape_.bins_y - 1].end - rows[0].start), width);
 
-  // Squares are of as many columns as a vector has lanes or, where fewer than half are left, of a block's.
+  // Squares are of as many columns as a vector has lanes or, where fewer than half are left of a block of channels that
+  // is full, of 16 bytes.
+  const auto tall = static_cast<double>(tallest);
   const double squares = rounded_down(width / lanes_), left = width - squares * lanes_;
-  const double in_blocks = rounded_up(left * element_bytes_ / 16);
-  squares_ +=
-      bins_y * (left > lanes_ / 2 ? squares + 1 : squares + in_blocks * 16 / static_cast<double>(shape_.vector_bytes));
   if (line_lanes_ > lanes_ && tallest > 1 && width > lanes_) {
-    wide_rows_ += bins_y * static_cast<double>(tallest) * rounded_up(width / line_lanes_);
+    wide_rows_ += bins_y * tall * rounded_up(width / line_lanes_);
+    squares_ += bins_y * rounded_up(width / lanes_);
+  } else if (left > lanes_ / 2 || static_cast<double>(shape_.channels) < lanes_) {
+    map_rows_ += bins_y * tall * rounded_up(width / lanes_);
+    squares_ += bins_y * rounded_up(width / lanes_);
   } else {
-    map_rows_ += bins_y * static_cast<double>(tallest) * (left > lanes_ / 2 ? squares + 1 : squares + in_blocks);
+    const double in_blocks = rounded_up(left * element_bytes_ / 16);
+    map_rows_ += bins_y * tall * (squares + in_blocks);
+    squares_ += bins_y * (squares + in_blocks * 16 / static_cast<double>(shape_.vector_bytes));
   }
 
   // A bin's columns go four at a time; up to three take as long as three.
@@ -108,7 +116,7 @@ double RoiCost::straight(double channels) const {
   const double first = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
   const double near = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB);
   const double again =
-      has_wide_lines_ ? kLine * beyond(block, kMiB, 2 * kMiB) : kNarrowerLine * beyond(block, kMiB / 2, kMiB);
+      has_64_byte_vectors_ ? kLine * beyond(block, kMiB, 2 * kMiB) : kNarrowerLine * beyond(block, kMiB / 2, kMiB);
   return touched_ * near + first * first_line(kLine, kFarLine) + (touched_ - first) * again;
 }
 
@@ -122,7 +130,7 @@ double RoiCost::separate() const {
   const double channels = std::min(lanes_, static_cast<double>(shape_.channels) / static_cast<double>(shape_.blocks));
   return lanes_ * kTranspose * part_ * squares_ +
          channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ +
-                     (has_wide_lines_ ? kMapRow : kNarrowerMapRow) * wide_rows_ + straight(lanes_)) +
+                     (has_64_byte_vectors_ ? kMapRow : kNarrowerMapRow) * wide_rows_ + straight(lanes_)) +
          columns_ + rows * (kBinsRow + kSquaresRow) +
          rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
 }

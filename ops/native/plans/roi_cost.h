@@ -33,13 +33,13 @@ constexpr double kNarrowerMapRow = 3;
 constexpr double kTranspose = 10;   // the same over rows, as one of a square
 constexpr double kSquaresRow = 20;  // a row of bins
 
-// A line of memory that comes from a cache that cores share, and beyond what comes from one's own; one that comes from
-// memory, beyond that; and one that is in a core's caches, but not in its first.
-constexpr double kLine = 4, kFarLine = 16, kNearLine = 1.5;
-// The first two again, where whole rows of a map are read, which processors foresee.
+// What a line of memory costs more than one in the core's first cache: in its other caches; in the cache that cores
+// share; and beyond that, in memory.
+constexpr double kNearLine = 1.5, kLine = 4, kFarLine = 16;
+// The last two, where whole rows of a map are read, as processors fetch these in advance.
 constexpr double kRowLine = 3, kFarRowLine = 4;
-// The first again, of a block that ROIs are pooled straight from, and that is read once more: processors without
-// vectors of 64 bytes have smaller caches, too.
+// kLine, where a block is read again straight from the map, of processors without vectors of 64 bytes: their caches are
+// smaller, too.
 constexpr double kNarrowerLine = 9;
 
 // For each channel of a narrow map.
@@ -51,8 +51,9 @@ constexpr double kBinLine = 1;    // each row of its bins
 constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 
 // The few_channels mode: an ROI; and for each channel a row of bins, a row of the map in it, as many of its cells as a
-// vector has, a bin, and each vector of a wide one beyond its first.
-constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 4, kLineVector = 2, kLineBin = 12, kWideBin = 2.5;
+// vector has, a bin, and each vector of a wide one beyond its first. Of vectors of less than 64 bytes, two cost less.
+constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVector = 2.8, kLineBin = 12,
+                 kWideBin = 2.5, kNarrowerLineRow = 4, kNarrowerLineVector = 2;
 
 // To find a window, before there is a plan.
 constexpr double kWindow = 15;
@@ -92,7 +93,7 @@ class RoiCost {
   const RoiShape& shape_;
   const double groups_;
   const double element_bytes_, lanes_, part_, line_lanes_;
-  const bool has_wide_lines_;                      // the processor has vectors of 64 bytes
+  const bool has_64_byte_vectors_;                 // the processor
   int64_t top_, bottom_ = 0;                       // the map's rows that the ROIs reach
   double squares_ = 0, map_rows_ = 0;              // of the separate mode, in vectors' lanes
   double wide_rows_ = 0;                           // the same of rows that it reads with the widest vectors

@@ -30,12 +30,15 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
 }
 
-// Of so many ROIs at most the cells are counted. Of few, the cells mode takes less time than to fill vectors; of more,
-// one thread has read them before another has woken, and the best plan could save no more than its choice takes.
-constexpr int64_t kSmallRois = 16;
-constexpr double kFewCells = 256, kSmallCells = 128 << 10;
+// Of so few ROIs, bins and cells, the best plan could save little more than its choice takes. Of fewer cells, this is
+// so even where channels are of several blocks, or where the map is narrow, for which there is a mode that is much
+// faster.
+constexpr int64_t kSmallRois = 16, kSmallBins = 256;
+constexpr double kSmallCells = 16 << 10, kFewCells = 256;
+// Where all channels have so few bins, the cells mode takes less time than to fill vectors.
+constexpr int64_t kFewBins = 16;
 
-// As many as the bins of all channels have at most, as bins share no more than a row and a column; one in empty bins.
+// No fewer than the bins of all channels have: neighbours share at most one row and one column. An empty bin has one.
 double cells_of(const RoiShape& shape, const RoiWindows& windows) {
   const auto along = [](const RoiWindow* bins, int64_t count) {
     return static_cast<double>(count - 1 + std::max<int64_t>(bins[count - 1].end - bins[0].start, 1));
@@ -48,32 +51,36 @@ double cells_of(const RoiShape& shape, const RoiWindows& windows) {
   return cells * static_cast<double>(shape.channels);
 }
 
-// All ROIs in their order, straight from the map, of which a block has all channels.
+// The mode of a run that is too small to choose a plan; null of others.
+RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows) {
+  const int64_t bins = shape.rois * shape.bins_y * shape.bins_x;
+  if (shape.rois > kSmallRois || bins > kSmallBins) return nullptr;
+  const double cells = cells_of(shape, windows);
+  if (bins * shape.channels <= kFewBins && cells <= kFewCells) return &RoiKernel::cells;
+  const bool is_plain = shape.blocks == 1 && shape.width > shape.narrow_map_width;
+  return cells <= (is_plain ? kSmallCells : kFewCells) ? &RoiKernel::separate : nullptr;
+}
+
+// All ROIs in their order, straight from the map.
 RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode) {
   RoiPlan plan{};
   plan.mode = mode;
   plan.slots = 1;
   plan.cycles = plan.time = roi_costs::kUnit;
+  const int64_t blocks = mode == &RoiKernel::cells ? 1 : shape.blocks;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
-  plan.units.resize(static_cast<size_t>(shape.rois));
-  size_t units = 0;
+  plan.units.resize(static_cast<size_t>(shape.rois * blocks));
+  RoiUnit* end = plan.units.begin();
   for (int64_t roi = 0; roi < shape.rois; ++roi) {
     plan.rois_by_image[static_cast<size_t>(roi)] = roi;
     const int64_t image = windows.image[static_cast<size_t>(roi)];
-    if (units == 0 || plan.units[units - 1].image != image) plan.units[units++] = {image, 0, roi, roi};
-    ++plan.units[units - 1].end;
+    if (roi == 0 || image != windows.image[static_cast<size_t>(roi - 1)]) {
+      for (int64_t block = 0; block < blocks; ++block) *end++ = {image, block, roi, roi};
+    }
+    for (int64_t block = 1; block <= blocks; ++block) ++end[-block].end;
   }
-  plan.units.resize(units);
+  plan.units.resize(static_cast<size_t>(end - plan.units.begin()));
   return plan;
-}
-
-// The mode of a run that is too small to choose a plan; null of others. Narrow maps have one that is much faster.
-RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows) {
-  if (shape.rois > kSmallRois) return nullptr;
-  const double cells = cells_of(shape, windows);
-  if (cells <= kFewCells) return &RoiKernel::cells;
-  const bool is_small = cells <= kSmallCells && shape.blocks == 1 && shape.width > shape.narrow_map_width;
-  return is_small ? &RoiKernel::separate : nullptr;
 }
 
 // A way to pool: one of the kernel's modes, with so many levels of tables.
@@ -208,9 +215,11 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
 }
 
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows) {
-  if (const auto mode = small_mode(shape, windows)) return {small_plan(shape, windows, mode)};
   const Planner planner(shape, windows);
-  std::vector<RoiPlan> plans = {planner.plan(planner.separate(shape.threads))};
+  std::vector<RoiPlan> plans;
+  const auto mode = small_mode(shape, windows);
+  if (mode) plans.push_back(small_plan(shape, windows, mode));
+  if (mode != &RoiKernel::separate) plans.push_back(planner.plan(planner.separate(shape.threads)));
   for (int levels = 0; levels <= kMostLevels; ++levels) {
     if (planner.may_share(levels)) plans.push_back(planner.plan(planner.shared(levels, shape.threads)));
   }

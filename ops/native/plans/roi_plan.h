@@ -37,7 +37,7 @@ struct RoiShape : RoiDims {
   int64_t narrow_map_width;   // the kernel's
   int64_t threads;            // that run at once
   int64_t input_bytes;        // of all images
-  int64_t line_bytes = 0;     // of the few_channels mode's vectors; 0 where it must not be chosen
+  int64_t line_bytes = 0;     // of the widest vectors; 0 where few channels are not to be read with these
   double worth_a_thread = 0;  // cycles: fewer are left to one thread
 };
 
@@ -47,7 +47,7 @@ bool streams(const RoiDims& dims, size_t element_size, size_t threshold);
 
 // The plan that should take the least time.
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows);
-// All from which it is chosen, with every count of tables that may be of use; for a small run only one.
+// All from which it is chosen, with every count of tables that may be of use, and what is chosen for a small run.
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows);
 
 }  // namespace onnx_maxpool
