@@ -322,6 +322,13 @@ void leaves_small_runs_as_they_are() {
             "a block's ROIs");
   }
   require(plan_of(blocks, 12, 12).cycles > 2 * plan_of(blocks, 1, 2).cycles, "all of a narrow map is a small run");
+  // More ROIs and blocks than a list has room for in place, and fewer units.
+  const RoiShape many = {1, 16, 12, 12, 16, 1, 1, 4, 16, 0, 2, 16 * 12 * 12 * 4};
+  const RoiPlan plan = plan_of(many, 1, 1);
+  require(plan.mode == &RoiKernel::separate && plan.units.size() == 4, "few cells of 16 ROIs have a plan");
+  for (int64_t block = 0; block < 4; ++block) {
+    require(rois_of_units(plan, block).size() == 1 && rois_of_units(plan, block)[0].size() == 16, "16 ROIs of a block");
+  }
   shape.bins_y = shape.bins_x = 7;
   require(plan_of(shape, 12, 12).cycles > 2 * small.cycles, "many bins are a small run");
 }

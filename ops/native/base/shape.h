@@ -35,7 +35,7 @@ class ShortList {
   size_t size_ = 0;
 };
 
-// Any number of values: in place up to `room`, allocated beyond. What it is made or resized with is junk.
+// Any number of values: in place up to `room`, allocated beyond. What it is made or grows with is junk.
 template <class T, size_t room>
 class List {
  public:
@@ -47,12 +47,12 @@ class List {
     return *this;
   }
   void resize(size_t size) {
-    if (size > room) many_.resize(size);
+    if (size > room || !many_.empty()) many_.resize(size);  // values stay where they are as they get fewer
     size_ = size;
   }
   size_t size() const { return size_; }
-  T* data() { return size_ > room ? many_.data() : few_.data(); }
-  const T* data() const { return size_ > room ? many_.data() : few_.data(); }
+  T* data() { return many_.empty() ? few_.data() : many_.data(); }
+  const T* data() const { return many_.empty() ? few_.data() : many_.data(); }
   T& operator[](size_t i) { return data()[i]; }
   const T& operator[](size_t i) const { return data()[i]; }
   T* begin() { return data(); }
