@@ -77,8 +77,10 @@ def measured() -> str:
     two = [row for row in found if row["threads"] == 2 and not row["curve"]]
 
     def beside(row: dict[str, Any], other: str) -> float:
-        """Our time, as a part of ours with one thing changed, which was measured in turn with it. Of lower quartiles,
-        as what else the machine did only adds to a time."""
+        """Our time, as a part of ours with one thing changed, which was measured in turn with it.
+
+        Of lower quartiles, as what else the machine did only adds to a time.
+        """
         return float(row["entries"][OURS]["timing"]["lower"]) / float(row["ours"][other]["timing"]["lower"])
 
     types = [beside(row, "float") for row in two if "float" in row["ours"]]
