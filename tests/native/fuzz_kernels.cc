@@ -332,7 +332,7 @@ void fuzz_window_kernels(ByteSource& source) {
         stand_in::tensor(job.indices_are_64_bits ? ElementType::uint64_ : ElementType::uint32_, y_shape, offset);
     job.y = y->block.data();
     job.indices = indexed ? found->block.data() : nullptr;
-    for (const PoolPlan plan : {PoolPlan::rows, PoolPlan::planes, PoolPlan::maps}) {
+    for (const PoolPlan plan : kPoolPlans) {
       const PoolKernel* const kernel = kernels.pool(job, element_size(type), plan);
       if (!kernel) continue;
       std::fill_n(static_cast<char*>(job.y), values.size() * element_size(type), '\x55');

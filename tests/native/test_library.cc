@@ -1,6 +1,7 @@
 // The library against the stand-in runtime: what fuzzing does not reach by chance. Registration, each operator's
 // signature, extremes, the messages about attributes, failures of every call and of every allocation, large outputs,
 // and threads.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "operator_case.h"
+#include "plans/trials.h"
 #include "require.h"
 #include "runtime/run.h"
 
@@ -312,10 +314,43 @@ void learns_how_many_threads_there_are() {
   require(threads.workers(kLong) == 64, "no more workers than processors");
 }
 
+// Which of several ways is found to be the fastest (plans/trials.h).
+void tries_ways() {
+  using onnx_maxpool::Trials;
+  const auto found = [](const std::vector<std::vector<int64_t>>& nanoseconds) {
+    Trials trials(static_cast<int>(nanoseconds.size()));
+    for (int time = 0; time < Trials::kTimes; ++time) {
+      for (size_t way = 0; way < nanoseconds.size(); ++way) {
+        trials.took(static_cast<int>(way), nanoseconds[way][static_cast<size_t>(time)]);
+      }
+    }
+    int chosen = -1;
+    trials.run([&](int way) { chosen = way; });
+    return chosen;
+  };
+  require(found({{100, 100, 100, 100}, {90, 90, 90, 90}, {95, 95, 95, 95}}) == 1, "the fastest way is not taken");
+  require(found({{100, 100, 100, 100}, {98, 98, 98, 98}}) == 0, "a way is taken that is hardly faster");
+  require(found({{100, 100, 100, 100}, {500, 90, 500, 500}}) == 1, "a way does not count with its least time");
+  require(found({{100, 100, 100, 100}}) == 0, "there is only one way");
+
+  Trials trials(3);
+  std::vector<std::atomic<int>> runs(3);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int run = 0; run < 100; ++run) trials.run([&](int way) { ++runs[static_cast<size_t>(way)]; });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& count : runs) require(count >= Trials::kTimes, "a way was not tried often enough");
+  require(runs[0] + runs[1] + runs[2] == 400, "a run got lost");
+}
+
 }  // namespace
 
 int main() {
   require_target();
+  tries_ways();
   learns_how_many_threads_there_are();
   runs_on_threads();
   registration_survives_failures(stand_in::failing_call, "exact");

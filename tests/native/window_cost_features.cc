@@ -18,33 +18,19 @@ PlanCosts costs_of(const double (&constants)[kConstants]) {
   return costs;
 }
 
-template <class Element, class Lane, bool indexed>
-Features of_lanes(const PoolJob& job) {
+template <class Cells>
+Features features_of(const PoolJob& job) {
   Features found = {};
   for (int i = 0; i < kConstants; ++i) {
     double constants[kConstants] = {};
     constants[i] = 1;
     const PlanCosts costs = costs_of(constants);
-    const JobCost<Lane, indexed> cost(job, sizeof(Element), costs);
+    const JobCost<typename Cells::Lane, Cells::kIndexed> cost(job, sizeof(typename Cells::Element), costs);
     found.parts[i] = i < kFirst[1] ? cost.by_rows() : i < kFirst[2] ? cost.by_maps() : cost.by_planes();
     found.model_chooses = !cost.is_one_long_window();
   }
-  found.lanes_are_wide = sizeof(Lane) == 8;
+  found.lanes_are_wide = sizeof(typename Cells::Lane) == 8;
   return found;
-}
-
-// Of lanes as wide as kernels/window.cc takes them.
-template <class Element>
-Features of_element(const PoolJob& job) {
-  if (!job.indices) return of_lanes<Element, Element, false>(job);
-  const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
-  if constexpr (sizeof(Element) <= 2) {
-    if (cells < int64_t{1} << 15) return of_lanes<Element, int16_t, true>(job);
-  }
-  if constexpr (sizeof(Element) <= 4) {
-    if (cells < int64_t{1} << 31) return of_lanes<Element, int32_t, true>(job);
-  }
-  return of_lanes<Element, int64_t, true>(job);
 }
 
 template <bool indexed, bool wide>
@@ -56,16 +42,7 @@ void copy_costs(double constants[kConstants]) {
 }  // namespace
 
 Features window_cost_features(const PoolJob& job, size_t element_size) {
-  switch (element_size) {
-    case 1:
-      return of_element<int8_t>(job);
-    case 2:
-      return of_element<int16_t>(job);
-    case 4:
-      return of_element<int32_t>(job);
-    default:
-      return of_element<int64_t>(job);
-  }
+  return with_cells(job, element_size, [&](auto cells) { return features_of<decltype(cells)>(job); });
 }
 
 // Those that the model has now.

@@ -134,10 +134,10 @@ void WindowJobs::draw(bool indexed) {
 
 PlanKernels plan_kernels(const Kernels& kernels, const PoolJob& job, size_t element_size) {
   PlanKernels plans = {};
-  const PoolKernel* const cheapest = kernels.pool(job, element_size, PoolPlan::cheapest);
+  const PoolCosts costs = kernels.pool_costs(job, element_size);
   for (int i = 0; i < kPlans; ++i) {
-    plans.of[i] = kernels.pool(job, element_size, kEachPlan[i]);
-    if (plans.of[i] == cheapest) plans.chosen = i;
+    plans.of[i] = kernels.pool(job, element_size, kPoolPlans[i]);
+    if (costs.of[i] < costs.of[plans.chosen]) plans.chosen = i;
   }
   return plans;
 }

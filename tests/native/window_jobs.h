@@ -13,8 +13,6 @@
 #include "kernels/targets.h"
 
 constexpr int kPlans = 3;
-constexpr onnx_maxpool::PoolPlan kEachPlan[kPlans] = {onnx_maxpool::PoolPlan::rows, onnx_maxpool::PoolPlan::maps,
-                                                      onnx_maxpool::PoolPlan::planes};
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Random {

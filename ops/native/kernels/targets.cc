@@ -13,6 +13,7 @@
   namespace onnx_maxpool::name {                                                \
   const RoiKernel& roi_kernel(size_t element_size, int64_t channels);           \
   const PoolKernel* pool_kernel(const PoolJob&, size_t element_size, PoolPlan); \
+  PoolCosts pool_costs(const PoolJob&, size_t element_size);                    \
   }
 #include "kernels/targets.inc"
 #undef TARGET
@@ -70,7 +71,7 @@ Kernels choose() {
 std::vector<Target> targets() {
   const Processor here = processor();
   return {
-#define TARGET(name, options) {{#name, name::roi_kernel, name::pool_kernel}, here.name},
+#define TARGET(name, options) {{#name, name::roi_kernel, name::pool_kernel, name::pool_costs}, here.name},
 #include "kernels/targets.inc"
 #undef TARGET
   };

@@ -14,8 +14,9 @@ namespace onnx_maxpool {
 struct Kernels {
   const char* target;
   const RoiKernel& (*roi)(size_t element_size, int64_t channels);
-  // Null where the job cannot be computed so; with PoolPlan::cheapest or rows it always can.
+  // Null where the job cannot be computed so.
   const PoolKernel* (*pool)(const PoolJob&, size_t element_size, PoolPlan);
+  PoolCosts (*pool_costs)(const PoolJob&, size_t element_size);
 };
 
 struct Target {

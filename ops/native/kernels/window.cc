@@ -1,7 +1,7 @@
 // The maximum over windows that all planes share, and the index of its first cell. Compiled once per target.
 //
 // Where maps are small, planes lie side by side in the lanes (window_planes.h), and where windows overlap much or maps
-// are narrow, a map's lines are taken together (window_maps.h); window_cost.h decides. Else lanes are neighbouring
+// are narrow, a map's lines are taken together (window_maps.h). Else lanes are neighbouring
 // cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h), from which
 // windows are taken in one of two ways:
 //   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_lines.h);
@@ -238,58 +238,54 @@ class WindowPool {
   Window listed_[sliding ? 1 : kMostListed];  // of a piece, where the job has no list
 };
 
-template <class Element, class Lane, bool indexed, bool sliding>
-const PoolKernel* of() {
-  using Pool = WindowPool<Element, Lane, indexed, sliding>;
+template <class Pool>
+const PoolKernel* kernel_of() {
   static constexpr PoolKernel kernel = {Pool::units, Pool::scratch_bytes, Pool::run};
   return &kernel;
 }
 
-template <class Element, class Lane, bool indexed>
-const PoolKernel* of_windows(const PoolJob& job, PoolPlan plan) {
-  using Planes = PlanesPool<Element, Lane, indexed>;
-  using Maps = MapPool<Element, Lane, indexed>;
-  static constexpr PoolKernel planes = {Planes::units, Planes::scratch_bytes, Planes::run};
-  static constexpr PoolKernel maps = {Maps::units, Maps::scratch_bytes, Maps::run};
-  if (plan == PoolPlan::planes) return Planes::takes(job) ? &planes : nullptr;
-  if (plan == PoolPlan::maps) return Maps::takes(job) ? &maps : nullptr;
-  if (plan == PoolPlan::cheapest) {
-    plan = cheapest_plan<Element, Lane, indexed>(job, Maps::takes(job), Planes::takes(job));
-    if (plan == PoolPlan::planes) return &planes;
-    if (plan == PoolPlan::maps) return &maps;
-  }
-  return is_sliding(job.columns) ? of<Element, Lane, indexed, true>() : of<Element, Lane, indexed, false>();
-}
+// The ways to pool such cells.
+template <class Cells>
+struct Pools {
+  using Element = typename Cells::Element;
+  using Lane = typename Cells::Lane;
+  static constexpr bool kIndexed = Cells::kIndexed;
+  static constexpr bool kMayBeLarge = kIndexed && sizeof(Element) <= 2 && sizeof(Lane) >= 4;
+  using Planes = PlanesPool<Element, Lane, kIndexed>;
+  using Maps = MapPool<Element, Lane, kIndexed>;
 
-template <class Element>
-const PoolKernel* of_element(const PoolJob& job, PoolPlan plan) {
-  if (!job.indices) return of_windows<Element, Element, false>(job, plan);
-  const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
-  if constexpr (sizeof(Element) <= 2) {
-    if (cells < int64_t{1} << 15) return of_windows<Element, int16_t, true>(job, plan);
-    using Large = LargeWindowPool<Element>;
-    static constexpr PoolKernel large = {Large::units, Large::scratch_bytes, Large::run};
-    if ((plan == PoolPlan::cheapest || plan == PoolPlan::rows) && Large::takes(job)) return &large;
+  // Whether the job is window_large.h's, and no other plan's.
+  static bool is_large(const PoolJob& job) {
+    if constexpr (kMayBeLarge) return LargeWindowPool<Element>::takes(job);
+    return false;
   }
-  if constexpr (sizeof(Element) <= 4) {
-    if (cells < int64_t{1} << 31) return of_windows<Element, int32_t, true>(job, plan);
+
+  // Null where the plan cannot compute the job.
+  static const PoolKernel* kernel(const PoolJob& job, PoolPlan plan) {
+    if (plan == PoolPlan::planes) return Planes::takes(job) ? kernel_of<Planes>() : nullptr;
+    if (plan == PoolPlan::maps) return Maps::takes(job) ? kernel_of<Maps>() : nullptr;
+    if constexpr (kMayBeLarge) {
+      if (is_large(job)) return kernel_of<LargeWindowPool<Element>>();
+    }
+    return is_sliding(job.columns) ? kernel_of<WindowPool<Element, Lane, kIndexed, true>>()
+                                   : kernel_of<WindowPool<Element, Lane, kIndexed, false>>();
   }
-  return of_windows<Element, int64_t, true>(job, plan);
-}
+
+  static PoolCosts costs(const PoolJob& job) {
+    const bool only_by_rows = is_large(job);
+    return costs_of<Element, Lane, kIndexed>(job, !only_by_rows && Maps::takes(job),
+                                             !only_by_rows && Planes::takes(job));
+  }
+};
 
 }  // namespace
 
 const PoolKernel* pool_kernel(const PoolJob& job, size_t element_size, PoolPlan plan) {
-  switch (element_size) {
-    case 1:
-      return of_element<int8_t>(job, plan);
-    case 2:
-      return of_element<int16_t>(job, plan);
-    case 4:
-      return of_element<int32_t>(job, plan);
-    default:
-      return of_element<int64_t>(job, plan);
-  }
+  return with_cells(job, element_size, [&](auto cells) { return Pools<decltype(cells)>::kernel(job, plan); });
+}
+
+PoolCosts pool_costs(const PoolJob& job, size_t element_size) {
+  return with_cells(job, element_size, [&](auto cells) { return Pools<decltype(cells)>::costs(job); });
 }
 
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

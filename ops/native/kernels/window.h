@@ -45,8 +45,15 @@ struct PoolKernel {
 };
 
 // How a job is computed: by the rows of its maps, by whole maps (kernels/window_maps.h), or with planes side by side
-// (kernels/window_planes.h). The cheapest is by a model of cost.
-enum class PoolPlan { cheapest, rows, planes, maps };
+// (kernels/window_planes.h). By rows every job can be.
+enum class PoolPlan { rows, maps, planes };
+constexpr PoolPlan kPoolPlans[] = {PoolPlan::rows, PoolPlan::maps, PoolPlan::planes};
+
+// What a job takes by each of kPoolPlans, in about tenths of nanoseconds, as the model of cost has it: infinity by one
+// that cannot compute it, or that is known to be worse.
+struct PoolCosts {
+  double of[3];
+};
 
 // Of so many pieces of work, each of so many cells, as many as read a part of a cache; fewer where workers would go
 // without, or would wait for one that has more than the others. Internal to each file, as kernels are compiled for

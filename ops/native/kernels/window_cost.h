@@ -1,8 +1,9 @@
 // What a job takes by rows (kernels/window.cc), by maps (window_maps.h) and by planes (window_planes.h), in about
-// tenths of nanoseconds: the least is chosen. The constants are of each instruction set, with indices and without, and
-// of lanes of 64 bits, which most sets compare slowly. tests/native/measure_window_costs.cc fits them to times of
-// random jobs; docs/benchmark/windows.md says how well they choose. Without indices, AVX2's costs of far outputs are by
-// hand: those of the fit let rows of the benchmark take up to 1.4 times as long.
+// tenths of nanoseconds: those that should take about the least are tried (plans/trials.h). The constants are of each
+// instruction set, with indices and without, and of lanes of 64 bits, which most sets compare slowly.
+// tests/native/measure_window_costs.cc fits them to times of random jobs; docs/benchmark/windows.md says how well they
+// choose. Without indices, AVX2's costs of far outputs are by hand: those of the fit let rows of the benchmark take up
+// to 1.4 times as long.
 #pragma once
 
 #include "kernels/window_lines.h"
@@ -294,23 +295,51 @@ class JobCost {
   double far_input_, far_output_;  // lines of memory
 };
 
-// The plan that costs least, of those that can compute the job.
+// Of the plans that can compute the job.
 template <class Element, class Lane, bool indexed>
-PoolPlan cheapest_plan(const PoolJob& job, bool maps, bool planes) {
-  if (!maps && !planes) return PoolPlan::rows;
+PoolCosts costs_of(const PoolJob& job, bool maps, bool planes) {
+  constexpr double kNever = __builtin_inf();
+  if (!maps && !planes) return {{0, kNever, kNever}};
   constexpr const PlanCosts& costs = kPlanCosts<indexed, sizeof(Lane) == 8>;
   const JobCost<Lane, indexed> cost(job, sizeof(Element), costs);
-  if (cost.is_one_long_window()) return PoolPlan::rows;
-  PoolPlan plan = PoolPlan::rows;
-  double least = cost.by_rows();
-  const auto consider = [&](PoolPlan other, double other_cost) {
-    if (other_cost >= least) return;
-    plan = other;
-    least = other_cost;
-  };
-  if (maps) consider(PoolPlan::maps, cost.by_maps());
-  if (planes) consider(PoolPlan::planes, cost.by_planes());
-  return plan;
+  if (cost.is_one_long_window()) return {{0, kNever, kNever}};
+  return {{cost.by_rows(), maps ? cost.by_maps() : kNever, planes ? cost.by_planes() : kNever}};
+}
+
+// A job's cells as the kernels take them: elements, widened to lanes that hold every position in a plane and one more
+// where positions are wanted.
+template <class Element_, class Lane_, bool indexed_>
+struct CellTypes {
+  using Element = Element_;
+  using Lane = Lane_;
+  static constexpr bool kIndexed = indexed_;
+};
+
+// use(CellTypes) of the job's cells.
+template <class Element, class Use>
+auto with_lanes(const PoolJob& job, Use use) {
+  if (!job.indices) return use(CellTypes<Element, Element, false>());
+  const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
+  if constexpr (sizeof(Element) <= 2) {
+    if (cells < int64_t{1} << 15) return use(CellTypes<Element, int16_t, true>());
+  }
+  if constexpr (sizeof(Element) <= 4) {
+    if (cells < int64_t{1} << 31) return use(CellTypes<Element, int32_t, true>());
+  }
+  return use(CellTypes<Element, int64_t, true>());
+}
+template <class Use>
+auto with_cells(const PoolJob& job, size_t element_size, Use use) {
+  switch (element_size) {
+    case 1:
+      return with_lanes<int8_t>(job, use);
+    case 2:
+      return with_lanes<int16_t>(job, use);
+    case 4:
+      return with_lanes<int32_t>(job, use);
+    default:
+      return with_lanes<int64_t>(job, use);
+  }
 }
 
 }  // namespace

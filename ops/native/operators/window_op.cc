@@ -1,17 +1,21 @@
 #include "operators/window_op.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/window_plan.h"
 #include "facts.h"
 #include "kernels/targets.h"
+#include "plans/trials.h"
 
 namespace onnx_maxpool {
 namespace {
 
 // Roughly, whatever the windows. An index is an output of its own.
 constexpr double kCyclesPerCell = 0.5, kCyclesPerOutput = 1;
+// Plans are tried that should take at most so many times as long as the fastest.
+constexpr double kTried = 3;
 
 const char* spelling(ElementType type) {
   for (const IndexSpelling& known : kIndexSpellings) {
@@ -101,6 +105,37 @@ Dims pooled_shape(const WindowTask& task) {
   return shape;
 }
 
+// The bytes of Y. Throws Error where either output is too large.
+int64_t output_bytes(const WindowTask& task, const Dims& shape) {
+  const int64_t bytes = output_bytes(task.op, "Y", shape, task.type);
+  if (task.index.present) output_bytes(task.op, "Indices", shape, task.index.type);
+  return bytes;
+}
+
+// A kernel for a job, and what it needs.
+struct Way {
+  const PoolKernel* kernel;
+  double cost;
+  int64_t units;  // for one worker
+  size_t scratch_bytes;
+};
+using Ways = ShortList<Way, Trials::kMostWays>;
+
+// The kernels that may be the fastest, by the model of cost; the likeliest first.
+Ways ways_of(const PoolJob& job, size_t element_size) {
+  const PoolCosts costs = kernels().pool_costs(job, element_size);
+  const double most = kTried * *std::min_element(std::begin(costs.of), std::end(costs.of));
+  Ways ways;
+  for (const PoolPlan plan : kPoolPlans) {
+    const double cost = costs.of[static_cast<size_t>(plan)];
+    if (cost > most) continue;
+    const PoolKernel* const kernel = kernels().pool(job, element_size, plan);
+    ways.push_back({kernel, cost, kernel->units(job), kernel->scratch_bytes(job)});
+  }
+  std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.cost < b.cost; });
+  return ways;
+}
+
 }  // namespace
 
 class WindowPlan {
@@ -110,24 +145,13 @@ class WindowPlan {
         type_(task.type),
         index_(task.index),
         shape_(pooled_shape(task)),
-        bytes_(output_bytes(task.op, "Y", shape_, type_)),
+        bytes_(output_bytes(task, shape_)),
         axes_(bytes_ ? three_axes(task.axes) : PoolAxes()),
-        lists_(lists_of(axes_)) {
-    if (index_.present) output_bytes(task.op, "Indices", shape_, index_.type);
+        lists_(lists_of(axes_)),
+        job_(bytes_ ? job_of(task) : PoolJob()),
+        ways_(bytes_ ? ways_of(job_, element_size(type_)) : Ways()),
+        trials_(static_cast<int>(ways_.size())) {
     if (bytes_ == 0) return;
-    job_ = {nullptr,
-            nullptr,
-            index_.present ? this : nullptr,  // each run has its own
-            element_size(index_.type) == 8,
-            index_.step,
-            shape_[0] * shape_[1],
-            axes_[0],
-            axes_[1],
-            axes_[2],
-            order_of(type_)};
-    kernel_ = kernels().pool(job_, element_size(type_), PoolPlan::cheapest);
-    units_ = kernel_->units(job_);
-    scratch_bytes_ = kernel_->scratch_bytes(job_);
     const int64_t cells = job_.planes * job_.depth.size * job_.rows.size * job_.columns.size;
     const int64_t outputs = checked_cells(shape_) * (index_.present ? 2 : 1);
     cycles_ = kCyclesPerCell * static_cast<double>(cells) + kCyclesPerOutput * static_cast<double>(outputs);
@@ -146,11 +170,27 @@ class WindowPlan {
     job.indices = index_.present ? run.output(1, index_.type, shape_) : nullptr;
     if (bytes_ == 0) return;  // G7
     job.workers = run.workers(cycles_);
-    run.parallel(job.workers == 1 ? units_ : kernel_->units(job), scratch_bytes_, cycles_,
-                 [&](int64_t unit, void* scratch) { kernel_->run(job, unit, scratch); });
+    trials_.run([&](int number) {
+      const Way& way = ways_[static_cast<size_t>(number)];
+      run.parallel(job.workers == 1 ? way.units : way.kernel->units(job), way.scratch_bytes, cycles_,
+                   [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
+    });
   }
 
  private:
+  PoolJob job_of(const WindowTask& task) {
+    return {nullptr,
+            nullptr,
+            index_.present ? this : nullptr,  // each run has its own
+            element_size(index_.type) == 8,
+            index_.step,
+            shape_[0] * shape_[1],
+            axes_[0],
+            axes_[1],
+            axes_[2],
+            order_of(task.type)};
+  }
+
   const WindowPlans::Key key_;
   const ElementType type_;
   const IndexOutput index_;
@@ -158,10 +198,9 @@ class WindowPlan {
   const int64_t bytes_;
   PoolAxes axes_;
   const std::vector<Window> lists_;
-  PoolJob job_{};
-  const PoolKernel* kernel_ = nullptr;
-  int64_t units_ = 0;  // for one worker
-  size_t scratch_bytes_ = 0;
+  const PoolJob job_;
+  const Ways ways_;
+  mutable Trials trials_;
   double cycles_ = 0;
 };
 

@@ -30,6 +30,9 @@ MARGIN = 1.5
 """By how much a sample is planned to exceed the shortest, so that a lucky one does not fall below it."""
 LONG_RUN = 0.1
 """Seconds: a run as long as this needs no run before it that is not timed, to fill caches that others have used."""
+FIRST_RUNS, FIRST_SECONDS = 16, 0.2
+"""Runs before those that are timed, or as many as fit the time: first ones touch memory that is new, start threads,
+and in our library try plans."""
 
 PLACE = re.compile(r"Exception from \S+:\d+:")
 
@@ -84,13 +87,15 @@ class Worker:
         return dict(self.peer.versions())
 
     def prepare(self, row: Row) -> float:
-        """Make a row ready and run it; the seconds that a run takes, the first being left out where they are short."""
+        """Make a row ready and run it; the seconds that a run takes, the first ones being left out."""
         assert self.peer is not None, "start comes first"
         call = self.peer.prepare(row, row_inputs(row), self.threads)
         seconds = timed(call, 1)
+        for _ in range(min(FIRST_RUNS, int(FIRST_SECONDS / seconds))):
+            seconds = timed(call, 1)
         self.calls[row] = call
-        self.seconds[row] = seconds if seconds >= LONG_RUN else timed(call, 1)
-        return self.seconds[row]
+        self.seconds[row] = seconds
+        return seconds
 
     def save(self, row: Row, folder: Path) -> list[Path]:
         """Write the last run's outputs to .npy files: bfloat16 as its bits, indices as int64 whatever their type."""
