@@ -19,7 +19,7 @@ namespace {
 template <class Element, class Lane, bool indexed>
 class PlanesPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane), kBlockLanes = 16 / sizeof(Lane);
-  static constexpr int64_t kMostBytes = 256 << 10;  // of what is at hand: a part of the second cache
+  static constexpr int64_t kMostBytes = 512 << 10;  // of what is at hand: a part of the second cache
   static constexpr int kArrays = indexed ? 2 : 1;
   using V = Vector<Lane, kVectorBytes>;
   using Best = Cells<Lane, indexed>;
@@ -68,7 +68,8 @@ class PlanesPool {
 
   // The vectors of the largest stage of so many rows of the map that have so many rows of windows.
   static int64_t vectors_of(const PoolJob& job, int64_t rows, int64_t counts) {
-    return greater(job.columns.size, job.columns.count) * greater(rows, counts) + kLanes;
+    const int64_t cells = rows * greater(job.columns.size, job.columns.count), windows = counts * job.columns.count;
+    return greater(cells, windows) + kLanes;
   }
   // Slices of the output that are folded at once, so that they have vectors' worth of windows.
   static int64_t slices_at_once(const PoolJob& job) {

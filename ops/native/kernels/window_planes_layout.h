@@ -63,7 +63,11 @@ class PlanesLayout {
       pack_cells(keys, reader, [&](int i) { return copies[i]; });
       return;
     }
-    for (int64_t cell = 0; cell < cells; cell += kBlockLanes) {
+    int64_t cell = 0;
+    if constexpr (kHasSquares) {
+      for (; cell + kLanes <= cells; cell += kLanes) pack_square(keys + cell, x + cell, steps);
+    }
+    for (; cell < cells; cell += kBlockLanes) {
       const int64_t at = cell + kBlockLanes <= cells ? cell : cells - kBlockLanes;
       pack_cells(keys + at, reader, [&](int i) { return x + steps[i] + at; });
     }
@@ -75,13 +79,66 @@ class PlanesLayout {
     const int64_t per_plane = windows_per_plane_;
     if (per_plane == 1) return write_planes(from, first, planes);
     const int count = static_cast<int>(outputs < kBlockLanes ? outputs : kBlockLanes);
-    for (int64_t output = 0; output < outputs; output += kBlockLanes) {
+    int64_t output = 0;
+    if constexpr (kHasSquares) {
+      for (; output + kLanes <= outputs; output += kLanes) {
+        unpack_square(from, output, planes, first, first_output + output);
+      }
+    }
+    for (; output < outputs; output += kBlockLanes) {
       const int64_t at = output + count <= outputs ? output : outputs - count;
       unpack_windows(from, at, count, planes, first, first_output + at);
     }
   }
 
  private:
+  // As many cells as planes are transposed by squares, which read and write whole lines of memory. Where planes lie a
+  // multiple of a page apart, those lines are of one set of the first cache, which has no room for so many: of blocks,
+  // each would be fetched more than once. Squares of narrow lanes would not fit the registers.
+  static constexpr bool kHasSquares = sizeof(Element) == sizeof(Lane) && sizeof(Lane) >= 4 && kLanes > kBlockLanes;
+
+  ONNX_MAXPOOL_INLINE void pack_square(V* keys, const Element* x, const int64_t (&steps)[kLanes]) const {
+    V square[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) square[i] = reader_.order.to_key(load<V>(x + steps[i]));
+    transpose<Lane, kLanes>(square);
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) keys[i] = square[i];
+  }
+
+  ONNX_MAXPOOL_INLINE void unpack_square(Buffer from, int64_t at, int planes, int64_t first,
+                                         int64_t first_output) const {
+    const int64_t per_plane = windows_per_plane_, place = first * per_plane + first_output;
+    V square[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) square[i] = from.keys[at + i];
+    transpose<Lane, kLanes>(square);
+    Element* const y = static_cast<Element*>(job_.y) + place;
+    for (int plane = 0; plane < planes; ++plane) store(y + plane * per_plane, reader_.order.from_key(square[plane]));
+    if constexpr (indexed) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) square[i] = from.positions[at + i];
+      transpose<Lane, kLanes>(square);
+      if (job_.indices_are_64_bits) {
+        write_indices(static_cast<uint64_t*>(job_.indices) + place, square, planes, first);
+      } else {
+        write_indices(static_cast<uint32_t*>(job_.indices) + place, square, planes, first);
+      }
+    }
+  }
+  template <class Index>
+  ONNX_MAXPOOL_INLINE void write_indices(Index* to, const V* positions, int planes, int64_t first) const {
+    for (int plane = 0; plane < planes; ++plane, to += windows_per_plane_) {
+      write_positions(to, positions[plane], static_cast<Index>((first + plane) * job_.index_step));
+    }
+  }
+  template <class Index>
+  static ONNX_MAXPOOL_INLINE void write_positions(Index* to, V positions, Index base) {
+    Lane lanes[kLanes];
+    store(lanes, positions);
+    for (int i = 0; i < kLanes; ++i) to[i] = base + static_cast<Index>(lanes[i]);
+  }
+
   // As many cells of each plane as a block has lanes.
   template <class CellsOf>
   ONNX_MAXPOOL_INLINE static void pack_cells(V* keys, const CellReader<Element, Lane, indexed>& reader,
