@@ -106,6 +106,16 @@ struct ColumnPlan {
   int64_t part, taps;  // cells that are combined before windows are, and how many of those make up a window
 };
 
+// Whether windows that are picked are picked from as many lines at once as a vector has lanes. Where windows are
+// further apart, that takes no less time. Squares of narrow lanes would not fit the registers.
+template <class Lane>
+constexpr bool kTurns = sizeof(Lane) >= 4 && kVectorBytes > 16;
+template <class Lane>
+bool is_turned(const ColumnPlan& plan, const PoolAxis& axis) {
+  constexpr int64_t kMostApart = 5;
+  return kTurns<Lane> && plan.kind == Columns::picked && plan.pitch <= kMostApart * axis.count;
+}
+
 // From windows of at least `shortest` cells and at most `longest`.
 inline void choose_parts(ColumnPlan& plan, int64_t shortest, int64_t longest, int64_t lanes) {
   if (shortest > 2 * lanes) {

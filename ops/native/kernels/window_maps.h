@@ -11,6 +11,7 @@
 // become the best of 2, 4, ... cells first, and one to three of them make up a window.
 #pragma once
 
+#include "kernels/simd/transpose.h"
 #include "kernels/window_gather.h"
 #include "kernels/window_lines.h"
 #include "kernels/window_list.h"
@@ -37,7 +38,8 @@ class MapPool {
   }
   static size_t scratch_bytes(const PoolJob& job) {
     const Bands bands = bands_of(job);
-    return static_cast<size_t>(kArrays * (bands.keys + bands.slices + bands.lines + bands.picked)) * sizeof(Lane);
+    const int64_t cells = bands.keys + bands.slices + bands.lines + bands.picked + bands.turned;
+    return static_cast<size_t>(kArrays * cells) * sizeof(Lane);
   }
 
   static void run(const PoolJob& job, int64_t unit, void* scratch) {
@@ -51,7 +53,7 @@ class MapPool {
   // Windows of the outermost axis are taken in bands. Cells that each buffer has room for, with what vectors stick out.
   struct Bands {
     int64_t outputs, count, planes_per_unit;
-    int64_t keys, slices, lines, picked;
+    int64_t keys, slices, lines, picked, turned;
   };
   static constexpr int64_t kMostCells = (int64_t{256} << 10) / (kArrays * static_cast<int64_t>(sizeof(Lane)));
   static constexpr int64_t kFewCells = kMostCells / 8;  // where no cell is read for two bands
@@ -93,6 +95,9 @@ class MapPool {
     }
     if (bands.outputs < 1) return {};
     if (columns.kind == Columns::picked) bands.picked = (bands.lines / columns.pitch + 1) * job.columns.count + kSlack;
+    if (is_turned<Lane>(columns, job.columns)) {
+      bands.turned = (columns.pitch + job.columns.count + 2 * kLanes) * kLanes;
+    }
     bands.planes_per_unit = bands.count > 1 ? 1 : pieces_per_unit(job, job.planes, work_of_plane(job));
     return bands;
   }
@@ -101,6 +106,7 @@ class MapPool {
       : job_(job),
         columns_(column_plan(job, kLanes)),
         pitch_(columns_.pitch),
+        turns_(is_turned<Lane>(columns_, job.columns)),
         separable_(rows_are_separable(job)),
         flat_(is_flat(job)) {
     const auto take = [&](int64_t cells) {
@@ -112,6 +118,7 @@ class MapPool {
     slices_ = take(bands.slices);
     lines_ = take(bands.lines);
     picked_ = take(bands.picked);
+    turned_ = take(bands.turned);
     depth_ = {job.depth.windows, job.depth.count, 0, job.depth.size, 1};
     rows_ = {job.rows.windows, job.rows.count, 0, job.rows.size, 1};
     Part& outer = flat_ ? rows_ : depth_;
@@ -208,7 +215,7 @@ class MapPool {
       }
       gather.finish(write);
     } else {
-      for (int64_t i = 0; i < count; ++i) pick(line_at(lines, i * pitch_), line_at(picked_, i * windows));
+      pick_lines(lines, count);
       writer.write_line(count * windows, [&](int64_t i) { return picked_.at(i); });
     }
     unit_writer = writer;
@@ -220,27 +227,94 @@ class MapPool {
     return {j * job_.columns.step, j * job_.columns.step + job_.columns.length};
   }
 
-  // The windows of a line, each of the first and the last of its parts, and one in between where these do not meet.
+  // The windows of each line, one line's behind the other's.
+  void pick_lines(const RowLine lines, int64_t count) const {
+    const int64_t windows = job_.columns.count;
+    if constexpr (kTurns<Lane>) {
+      if (turns_ && count >= kLanes) {
+        for (int64_t i = 0; i < count; i += kLanes) {
+          const int64_t first = i + kLanes <= count ? i : count - kLanes;
+          pick_turned(line_at(lines, first * pitch_), line_at(picked_, first * windows));
+        }
+        return;
+      }
+    }
+    for (int64_t i = 0; i < count; ++i) pick(line_at(lines, i * pitch_), line_at(picked_, i * windows));
+  }
+
+  // Of as many lines as a vector has lanes: they are turned, so that a vector has a cell of each line, and all lines'
+  // windows are taken at once.
+  ONNX_MAXPOOL_NOINLINE void pick_turned(const RowLine lines, const RowLine to) const {
+    const int64_t windows = job_.columns.count;
+    const RowLine cells = turned_, found = line_at(turned_, (pitch_ + kLanes) * kLanes);
+    turn(lines.keys, cells.keys);
+    if constexpr (indexed) turn(lines.positions, cells.positions);
+    const auto cell = [&](int64_t x) { return cells.at(x * kLanes); };
+    with_taps([&](auto taps, auto taps_of) {
+      for (int64_t j = 0; j < windows; ++j) {
+        const Taps at = taps_of(j);
+        Cells<Lane, indexed> best = cell(at.first);
+        if constexpr (taps() == 3) best = either(best, cell(at.middle));
+        if constexpr (taps() > 1) best = either(best, cell(at.last));
+        found.set(j * kLanes, best);
+      }
+    });
+    turn_back(found.keys, to.keys);
+    if constexpr (indexed) turn_back(found.positions, to.positions);
+  }
+
+  using V = Vector<Lane, kVectorBytes>;
+  ONNX_MAXPOOL_INLINE void turn(const Lane* from, Lane* to) const {
+    const int64_t pitch = pitch_;
+    for (int64_t x = 0; x < pitch; x += kLanes) {
+      V square[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) square[i] = load<V>(from + i * pitch + x);
+      transpose<Lane, kLanes>(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) store(to + (x + i) * kLanes, square[i]);
+    }
+  }
+  // From the last square to the first: what the last one writes beyond a line, the next line's other ones overwrite.
+  ONNX_MAXPOOL_INLINE void turn_back(const Lane* from, Lane* to) const {
+    const int64_t windows = job_.columns.count;
+    for (int64_t j = (windows - 1) / kLanes * kLanes; j >= 0; j -= kLanes) {
+      V square[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) square[i] = load<V>(from + (j + i) * kLanes);
+      transpose<Lane, kLanes>(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) store(to + i * windows + j, square[i]);
+    }
+  }
+
   void pick(const RowLine line, const RowLine to) const {
-    const int64_t count = job_.columns.count, part = columns_.part;
+    with_taps([&](auto taps, auto taps_of) { pick_each<taps()>(line, to, job_.columns.count, taps_of); });
+  }
+
+  template <int n>
+  struct Number {
+    constexpr int operator()() const { return n; }
+  };
+  // use(number of taps, the taps of the j-th window): the first and the last of its parts, and one in between where
+  // these do not meet.
+  template <class Use>
+  ONNX_MAXPOOL_INLINE void with_taps(const Use& use) const {
+    const int64_t part = columns_.part;
     if (columns_.uniform) {
       const int64_t step = job_.columns.step, last = job_.columns.length - part;
-      if (columns_.taps == 1) pick_each<1>(line, to, count, [=](int64_t j) { return Taps{j * step, 0, 0}; });
-      if (columns_.taps == 2)
-        pick_each<2>(line, to, count, [=](int64_t j) { return Taps{j * step, 0, j * step + last}; });
-      if (columns_.taps == 3) {
-        pick_each<3>(line, to, count, [=](int64_t j) { return Taps{j * step, j * step + last / 2, j * step + last}; });
-      }
-      return;
+      if (columns_.taps == 1) return use(Number<1>(), [=](int64_t j) { return Taps{j * step, 0, 0}; });
+      if (columns_.taps == 2) return use(Number<2>(), [=](int64_t j) { return Taps{j * step, 0, j * step + last}; });
+      return use(Number<3>(), [=](int64_t j) { return Taps{j * step, j * step + last / 2, j * step + last}; });
     }
     const Window* const windows = job_.columns.windows;
     const auto taps = [=](int64_t j) {
       const int64_t start = windows[j].start, last = windows[j].end - part;
       return Taps{start, (start + last) / 2, last};
     };
-    if (columns_.taps == 1) pick_each<1>(line, to, count, taps);
-    if (columns_.taps == 2) pick_each<2>(line, to, count, taps);
-    if (columns_.taps == 3) pick_each<3>(line, to, count, taps);
+    if (columns_.taps == 1) return use(Number<1>(), taps);
+    if (columns_.taps == 2) return use(Number<2>(), taps);
+    return use(Number<3>(), taps);
   }
 
   struct Taps {
@@ -271,8 +345,8 @@ class MapPool {
   const PoolJob& job_;
   const ColumnPlan columns_;
   const int64_t pitch_;
-  const bool separable_, flat_;
-  RowLine keys_, slices_, lines_, picked_;
+  const bool turns_, separable_, flat_;
+  RowLine keys_, slices_, lines_, picked_, turned_;
   Part depth_, rows_;
   int64_t first_line_;  // of a plane: the band's
 };
