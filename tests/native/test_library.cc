@@ -317,33 +317,55 @@ void learns_how_many_threads_there_are() {
 // Which of several ways is found to be the fastest (plans/trials.h).
 void tries_ways() {
   using onnx_maxpool::Trials;
-  const auto found = [](const std::vector<std::vector<int64_t>>& nanoseconds) {
-    Trials trials(static_cast<int>(nanoseconds.size()));
-    for (int time = 0; time < Trials::kTimes; ++time) {
-      for (size_t way = 0; way < nanoseconds.size(); ++way) {
-        trials.took(static_cast<int>(way), nanoseconds[way][static_cast<size_t>(time)]);
-      }
+  constexpr double kNever = Trials::kNever;
+  // The way that is found, of as many as there are lists of times, all of which should take as long but the last.
+  const auto found = [&](const std::vector<std::vector<double>>& nanoseconds, double last_cost = 10) {
+    Trials trials;
+    Trials::Costs costs;
+    costs.fill(kNever);
+    for (size_t way = 0; way < nanoseconds.size(); ++way) costs[way] = 10;
+    costs[nanoseconds.size() - 1] = last_cost;
+    std::vector<size_t> times(nanoseconds.size());
+    for (Trials::Turn turn = trials.next(costs);; turn = trials.next(costs)) {
+      if (!turn.is_trial) return turn.way;
+      trials.took(turn, nanoseconds[turn.way][times[turn.way]++]);
     }
-    int chosen = -1;
-    trials.run([&](int way) { chosen = way; });
-    return chosen;
   };
   require(found({{100, 100, 100, 100}, {90, 90, 90, 90}, {95, 95, 95, 95}}) == 1, "the fastest way is not taken");
   require(found({{100, 100, 100, 100}, {98, 98, 98, 98}}) == 0, "a way is taken that is hardly faster");
   require(found({{100, 100, 100, 100}, {500, 90, 500, 500}}) == 1, "a way does not count with its least time");
   require(found({{100, 100, 100, 100}}) == 0, "there is only one way");
+  require(found({{100, 100, 100, 100}, {50, 50, 50, 50}}, 29) == 1, "a way is not tried that may be the fastest");
+  require(found({{100, 100, 100, 100}, {}}, 31) == 0, "a way is tried that should take too long");
 
-  Trials trials(3);
+  // Runs of other costs: a way that took twice as long as it should takes so again.
+  Trials trials;
+  const Trials::Costs small = {10, 11, kNever, kNever, kNever}, large = {300, 200, kNever, kNever, kNever};
+  for (Trials::Turn turn = trials.next(small); turn.is_trial; turn = trials.next(small)) {
+    trials.took(turn, turn.cost * (turn.way == 0 ? 1 : 2));
+  }
+  require(trials.next(small).way == 0 && trials.next(large).way == 0, "costs are not corrected");
+  require(trials.next({300, 100, kNever, kNever, kNever}).way == 1, "costs are of no account");
+
+  Trials shared;
   std::vector<std::atomic<int>> runs(3);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      for (int run = 0; run < 100; ++run) trials.run([&](int way) { ++runs[static_cast<size_t>(way)]; });
+      for (int run = 0; run < 100; ++run) {
+        const Trials::Turn turn = shared.next({10, 20, 30, kNever, kNever});
+        shared.run(turn, [&] { ++runs[turn.way]; });
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& count : runs) require(count >= Trials::kTimes, "a way was not tried often enough");
   require(runs[0] + runs[1] + runs[2] == 400, "a run got lost");
+
+  onnx_maxpool::TrialsByShape by_shape;
+  require(by_shape.find(3) == by_shape.find(3) && by_shape.find(3) != by_shape.find(5), "shapes share their trials");
+  for (uint64_t shape = 7; shape < 100; ++shape) by_shape.find(shape);
+  require(by_shape.find(3) && !by_shape.find(99), "trials are not of the first shapes");
 }
 
 }  // namespace

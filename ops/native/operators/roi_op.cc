@@ -117,11 +117,12 @@ class RoiNode : public Kernel {
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
     const RoiDims dims = {images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
+    Trials* const trials = trials_.find(number_of(dims, run.threads()));
     const RoiPlan plan =
         plan_rois({dims, (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
                    run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_)), kernel.line_bytes,
                    machine().cycles_worth_a_thread},
-                  windows);
+                  windows, trials);
     const RoiJob job = {x.data,
                         y,
                         dims,
@@ -137,8 +138,21 @@ class RoiNode : public Kernel {
                         plan,
                         plan.tasks.data()};
     const RoiKernel::Mode& mode = kernel.*plan.mode;
-    run.parallel(job.unit_count, mode.scratch_bytes(job), plan.cycles,
-                 [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
+    const auto pool_all = [&] {
+      run.parallel(job.unit_count, mode.scratch_bytes(job), plan.cycles,
+                   [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
+    };
+    plan.turn.is_trial ? trials->run(plan.turn, pool_all) : pool_all();
+  }
+
+  // Runs with the same number have much the same work for each ROI: numbers of ROIs within a factor of two are alike.
+  static uint64_t number_of(const RoiDims& dims, int64_t threads) {
+    uint64_t number = static_cast<uint64_t>(threads);
+    for (int64_t size : {dims.images, dims.channels, dims.height, dims.width, int64_t{std::ilogb(dims.rois)}}) {
+      constexpr uint64_t kPrime = 0x100000001b3;  // FNV's
+      number = number * kPrime + static_cast<uint64_t>(size);
+    }
+    return number | 1;
   }
 
   // M10 and M11, for the first row that breaks either.
@@ -209,6 +223,7 @@ class RoiNode : public Kernel {
   const EdgeArithmetic edges_;
   const std::vector<int64_t> pooled_;
   const float scale_;
+  mutable TrialsByShape trials_;
 };
 
 }  // namespace

@@ -14,8 +14,6 @@ namespace {
 
 // Roughly, whatever the windows. An index is an output of its own.
 constexpr double kCyclesPerCell = 0.5, kCyclesPerOutput = 1;
-// Plans are tried that should take at most so many times as long as the fastest.
-constexpr double kTried = 3;
 
 const char* spelling(ElementType type) {
   for (const IndexSpelling& known : kIndexSpellings) {
@@ -115,26 +113,26 @@ int64_t output_bytes(const WindowTask& task, const Dims& shape) {
 // A kernel for a job, and what it needs.
 struct Way {
   const PoolKernel* kernel;
-  double cost;
   int64_t units;  // for one worker
   size_t scratch_bytes;
 };
-using Ways = ShortList<Way, Trials::kMostWays>;
 
-// The kernels that may be the fastest, by the model of cost; the likeliest first.
-Ways ways_of(const PoolJob& job, size_t element_size) {
-  const PoolCosts costs = kernels().pool_costs(job, element_size);
-  const double most = kTried * *std::min_element(std::begin(costs.of), std::end(costs.of));
-  Ways ways;
-  for (const PoolPlan plan : kPoolPlans) {
-    const double cost = costs.of[static_cast<size_t>(plan)];
-    if (cost > most) continue;
-    const PoolKernel* const kernel = kernels().pool(job, element_size, plan);
-    ways.push_back({kernel, cost, kernel->units(job), kernel->scratch_bytes(job)});
+// The kernels for a job, and what they should take.
+struct Ways {
+  std::array<Way, Trials::kMostWays> of{};
+  Trials::Costs costs;
+
+  Ways() { costs.fill(Trials::kNever); }
+  Ways(const PoolJob& job, size_t element_size) : Ways() {
+    const PoolCosts found = kernels().pool_costs(job, element_size);
+    for (size_t i = 0; i < std::size(kPoolPlans); ++i) {
+      if (found.of[i] == Trials::kNever) continue;
+      const PoolKernel* const kernel = kernels().pool(job, element_size, kPoolPlans[i]);
+      of[i] = {kernel, kernel->units(job), kernel->scratch_bytes(job)};
+      costs[i] = found.of[i];
+    }
   }
-  std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.cost < b.cost; });
-  return ways;
-}
+};
 
 }  // namespace
 
@@ -149,9 +147,7 @@ class WindowPlan {
         axes_(bytes_ ? three_axes(task.axes) : PoolAxes()),
         lists_(lists_of(axes_)),
         job_(bytes_ ? job_of(task) : PoolJob()),
-        ways_(bytes_ ? ways_of(job_, element_size(type_)) : Ways()),
-        trials_(static_cast<int>(ways_.size())) {
-    if (bytes_ == 0) return;
+        ways_(bytes_ ? Ways(job_, element_size(type_)) : Ways()) {
     const int64_t cells = job_.planes * job_.depth.size * job_.rows.size * job_.columns.size;
     const int64_t outputs = checked_cells(shape_) * (index_.present ? 2 : 1);
     cycles_ = kCyclesPerCell * static_cast<double>(cells) + kCyclesPerOutput * static_cast<double>(outputs);
@@ -170,8 +166,9 @@ class WindowPlan {
     job.indices = index_.present ? run.output(1, index_.type, shape_) : nullptr;
     if (bytes_ == 0) return;  // G7
     job.workers = run.workers(cycles_);
-    trials_.run([&](int number) {
-      const Way& way = ways_[static_cast<size_t>(number)];
+    const Trials::Turn turn = trials_.next(ways_.costs);
+    const Way& way = ways_.of[turn.way];
+    trials_.run(turn, [&] {
       run.parallel(job.workers == 1 ? way.units : way.kernel->units(job), way.scratch_bytes, cycles_,
                    [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
     });

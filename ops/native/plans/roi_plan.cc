@@ -1,6 +1,7 @@
 #include "plans/roi_plan.h"
 
 #include <algorithm>
+#include <array>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_schedule.h"
@@ -85,10 +86,11 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
 
 // A way to pool: one of the kernel's modes, with so many levels of tables.
 struct Way {
-  RoiKernel::Mode RoiKernel::* mode;
+  RoiKernel::Mode RoiKernel::* mode;  // null where there is no such way
   int levels;
   RoiDivision division;
 };
+using Ways = std::array<Way, Trials::kMostWays>;
 
 // What the ways of a run have in common.
 class Planner {
@@ -101,18 +103,15 @@ class Planner {
     for (const RoiWindow& rows : windows.rows) tallest_ = std::max<int64_t>(tallest_, rows.end - rows.start);
   }
 
-  // The way that takes the least time on so many threads.
-  Way fastest(int64_t threads) const {
-    Way chosen = separate(threads);
-    const auto consider = [&](const Way& way) {
-      if (way.division.time < chosen.division.time) chosen = way;
-    };
-    for (const bool sweep : {false, true}) {
-      if (const int levels = best_levels(sweep); levels >= 0) consider(shared(levels, threads));
-    }
-    if (may_permute()) consider(narrow_map(threads));
-    if (has_few_channels()) consider(few_channels(threads));
-    return chosen;
+  // The best way of each kind on so many threads.
+  Ways ways(int64_t threads) const {
+    Ways ways{};
+    ways[0] = separate(threads);
+    if (const int levels = best_levels(false); levels >= 0) ways[1] = shared(levels, threads);
+    if (const int levels = best_levels(true); levels >= 0) ways[2] = shared(levels, threads);
+    if (may_permute()) ways[3] = narrow_map(threads);
+    if (has_few_channels()) ways[4] = few_channels(threads);
+    return ways;
   }
 
   Way separate(int64_t threads) const {
@@ -198,6 +197,15 @@ class Planner {
   int64_t tallest_ = 0;
 };
 
+Trials::Costs times(const Ways& ways) {
+  Trials::Costs costs;
+  for (size_t i = 0; i < costs.size(); ++i) costs[i] = ways[i].mode ? ways[i].division.time : Trials::kNever;
+  return costs;
+}
+size_t least(const Trials::Costs& costs) {
+  return static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+}
+
 }  // namespace
 
 bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
@@ -206,12 +214,20 @@ bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
   return of_channel > kBlockBytes && static_cast<size_t>(dims.rois * dims.channels * of_channel) > threshold;
 }
 
-RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows) {
+RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, Trials* trials) {
   if (const auto mode = small_mode(shape, windows)) return small_plan(shape, windows, mode);
   const Planner planner(shape, windows);
-  const Way alone = planner.fastest(1);
-  if (shape.threads == 1 || alone.division.cycles < shape.worth_a_thread) return planner.plan(alone);
-  return planner.plan(planner.fastest(shape.threads));
+  Ways ways = planner.ways(1);
+  Trials::Costs costs = times(ways);
+  const size_t likeliest = least(costs);
+  if (shape.threads > 1 && ways[likeliest].division.cycles >= shape.worth_a_thread) {
+    ways = planner.ways(shape.threads);
+    costs = times(ways);
+  }
+  const Trials::Turn turn = trials ? trials->next(costs) : Trials::Turn{least(costs), 0, false};
+  RoiPlan plan = planner.plan(ways[turn.way]);
+  plan.turn = turn;
+  return plan;
 }
 
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows) {

@@ -1,10 +1,12 @@
-// The fastest of some ways to do the same, found in the first runs: models of cost err, and machines differ.
+// The fastest of some ways to do the same: models of cost err, and machines differ, so that a node's first runs try
+// those ways that should be about the fastest.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -12,59 +14,88 @@ namespace onnx_maxpool {
 
 class Trials {
  public:
-  static constexpr int kMostWays = 3;
-  // Each way is tried so often, in turns, and counts with its least time: a first run touches memory that is new, and
-  // other programs disturb some.
+  static constexpr size_t kMostWays = 5;
+  // What a run should take in each way, in a unit of its own; infinity where there is no such way.
+  using Costs = std::array<double, kMostWays>;
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  // Ways are tried so often each, in turns, that should take at most so many times as long as the fastest.
   static constexpr int kTimes = 4;
+  static constexpr double kTried = 3;
 
-  // Among so many ways. The first is to be the one that should be the fastest.
-  explicit Trials(int ways) : ways_(ways), chosen_(ways > 1 ? kNone : 0) {
-    for (auto& least : least_) least.store(std::numeric_limits<int64_t>::max(), std::memory_order_relaxed);
+  // A run that is to be made in this way.
+  struct Turn {
+    size_t way;
+    double cost;
+    bool is_trial;
+  };
+
+  // The next run, of which `cost(way)` is what it should take. Runs may be at the same time, and differ in their costs.
+  Turn next(const Costs& costs) {
+    const size_t likeliest = static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+    size_t least_tried = likeliest, fastest = likeliest;
+    const auto begun = [&](size_t way) { return tried_[way].begun.load(std::memory_order_relaxed); };
+    const auto time = [&](size_t way) {
+      constexpr double kClearly = 0.97;  // less is noise
+      return costs[way] * tried_[way].least.load(std::memory_order_relaxed) * (way == likeliest ? kClearly : 1);
+    };
+    for (size_t way = 0; way < kMostWays; ++way) {
+      if (costs[way] > kTried * costs[likeliest]) continue;
+      if (begun(way) < begun(least_tried)) least_tried = way;
+      if (time(way) < time(fastest)) fastest = way;
+    }
+    if (begun(least_tried) >= kTimes) return {fastest, costs[fastest], false};
+    tried_[least_tried].begun.fetch_add(1, std::memory_order_relaxed);
+    return {least_tried, costs[least_tried], true};
   }
 
-  // Calls work(way). Runs may be at the same time.
+  // A trial is over, after so many nanoseconds.
+  void took(const Turn& turn, double nanoseconds) {
+    std::atomic<double>& least = tried_[turn.way].least;
+    const double ratio = nanoseconds / turn.cost;
+    double before = least.load(std::memory_order_relaxed);
+    while (ratio < before && !least.compare_exchange_weak(before, ratio, std::memory_order_relaxed)) {
+    }
+  }
+
+  // Calls work(turn), and takes its time where it is a trial.
   template <class Work>
-  void run(const Work& work) {
-    const int chosen = chosen_.load(std::memory_order_relaxed);
-    if (chosen != kNone) return work(chosen);
-    const int64_t turn = begun_.fetch_add(1, std::memory_order_relaxed);
-    if (turn >= kTimes * ways_) return work(0);  // while others are at the last ones
-    const int way = static_cast<int>(turn % ways_);
-    const auto begin = std::chrono::steady_clock::now();
-    work(way);
-    took(way, std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count());
-  }
-
-  // A trial of the way was over, after so many nanoseconds.
-  void took(int way, int64_t nanoseconds) {
-    std::atomic<int64_t>& least = least_[static_cast<size_t>(way)];
-    int64_t before = least.load(std::memory_order_relaxed);
-    while (nanoseconds < before && !least.compare_exchange_weak(before, nanoseconds, std::memory_order_relaxed)) {
-    }
-    if (ended_.fetch_add(1, std::memory_order_acq_rel) + 1 == kTimes * ways_) {
-      chosen_.store(fastest(), std::memory_order_relaxed);
-    }
+  void run(const Turn& turn, const Work& work) {
+    using Clock = std::chrono::steady_clock;
+    if (!turn.is_trial) return work();
+    const auto begin = Clock::now();
+    work();
+    took(turn, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
   }
 
  private:
-  static constexpr int kNone = -1;
+  struct Tried {
+    std::atomic<int> begun{0};
+    // Nanoseconds for each unit of cost: the least, as a first run touches memory that is new, and other programs
+    // disturb some.
+    std::atomic<double> least{kNever};
+  };
+  std::array<Tried, kMostWays> tried_;
+};
 
-  int fastest() const {
-    constexpr double kClearly = 0.97;  // less is noise
-    int best = 0;
-    for (int way = 1; way < ways_; ++way) {
-      if (least(way) < least(best) * (best ? 1 : kClearly)) best = way;
+// Those of the shapes that a node meets first.
+class TrialsByShape {
+ public:
+  // Null where there were too many shapes. Two that have the same number, which is not 0, share their trials.
+  Trials* find(uint64_t shape) {
+    for (Known& known : known_) {
+      uint64_t found = known.shape.load(std::memory_order_relaxed);
+      if (found == 0 && known.shape.compare_exchange_strong(found, shape, std::memory_order_relaxed)) found = shape;
+      if (found == shape) return &known.trials;
     }
-    return best;
-  }
-  double least(int way) const {
-    return static_cast<double>(least_[static_cast<size_t>(way)].load(std::memory_order_relaxed));
+    return nullptr;
   }
 
-  const int ways_;
-  std::atomic<int> chosen_;
-  std::atomic<int64_t> begun_{0}, ended_{0};
-  std::array<std::atomic<int64_t>, kMostWays> least_;
+ private:
+  struct Known {
+    std::atomic<uint64_t> shape{0};
+    Trials trials;
+  };
+  std::array<Known, 8> known_;
 };
 
 }  // namespace onnx_maxpool
