@@ -340,12 +340,13 @@ void tries_ways() {
 
   // Runs of other costs: a way that took twice as long as it should takes so again.
   Trials trials;
-  const Trials::Costs small = {10, 11, kNever, kNever, kNever}, large = {300, 200, kNever, kNever, kNever};
+  const Trials::Costs small = {10, 11, kNever, kNever, kNever, kNever},
+                      large = {300, 200, kNever, kNever, kNever, kNever};
   for (Trials::Turn turn = trials.next(small); turn.is_trial; turn = trials.next(small)) {
     trials.took(turn, turn.cost * (turn.way == 0 ? 1 : 2));
   }
   require(trials.next(small).way == 0 && trials.next(large).way == 0, "costs are not corrected");
-  require(trials.next({300, 100, kNever, kNever, kNever}).way == 1, "costs are of no account");
+  require(trials.next({300, 100, kNever, kNever, kNever, kNever}).way == 1, "costs are of no account");
 
   Trials shared;
   std::vector<std::atomic<int>> runs(3);
@@ -353,7 +354,7 @@ void tries_ways() {
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int run = 0; run < 100; ++run) {
-        const Trials::Turn turn = shared.next({10, 20, 30, kNever, kNever});
+        const Trials::Turn turn = shared.next({10, 20, 30, kNever, kNever, kNever});
         shared.run(turn, [&] { ++runs[turn.way]; });
       }
     });

@@ -198,11 +198,11 @@ struct CellPool {
     const int64_t channels = dims.channels, area = dims.height * dims.width, width = dims.width,
                   bins = dims.bins_y * dims.bins_x, height = rows.end - rows.start, side = columns.end - columns.start;
     const Key* from = static_cast<const Key*>(job.x) + image * channels * area + rows.start * width + columns.start;
+    if (height <= 0 || side <= 0) {
+      for (int64_t channel = 0; channel < channels; ++channel) to[channel * bins] = 0;  // M9
+      return;
+    }
     for (int64_t channel = 0; channel < channels; ++channel, from += area, to += bins) {
-      if (height <= 0 || side <= 0) {
-        *to = 0;  // M9
-        continue;
-      }
       const Key* line = from;
       Key best = order.to_key(*from);
       for (int64_t y = 0; y < height; ++y, line += width) {

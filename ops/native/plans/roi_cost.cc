@@ -61,6 +61,8 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   narrow_map_ +=
       bins_y * (kBinRow + kBinColumn * static_cast<double>(widest) + kBinLine * static_cast<double>(tallest));
   few_channels_ += bins_y * (kLineOfBins + kLineBin * static_cast<double>(shape_.bins_x));
+  cells_ += bins_y * static_cast<double>(shape_.bins_x) *
+            (kCellsBin + kCell * static_cast<double>(tallest) * static_cast<double>(widest));
   if (tallest == 0 || width == 0) return;
   few_channels_ +=
       bins_y *
@@ -123,6 +125,11 @@ double RoiCost::straight(double channels) const {
 double RoiCost::few_channels() const {
   const auto channels = static_cast<double>(shape_.channels);
   return static_cast<double>(shape_.rois) * kFewChannelsRoi + channels * (few_channels_ + straight(channels));
+}
+
+double RoiCost::cells() const {
+  const auto channels = static_cast<double>(shape_.channels);
+  return static_cast<double>(shape_.rois) * kCellsRoi + channels * (cells_ + straight(channels));
 }
 
 double RoiCost::separate() const {

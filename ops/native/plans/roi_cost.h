@@ -55,6 +55,9 @@ constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVector = 2.8, kLineBin = 12,
                  kWideBin = 2.5, kNarrowerLineRow = 4, kNarrowerLineVector = 2;
 
+// The cells mode: an ROI; and for each channel a bin, and a cell.
+constexpr double kCellsRoi = 40, kCellsBin = 26, kCell = 2.8;
+
 // To find a window, before there is a plan.
 constexpr double kWindow = 15;
 
@@ -79,8 +82,9 @@ class RoiCost {
   // The narrow_map mode, for a unit of so many channels: to read an image's map, and to pool all ROIs.
   double fill_narrow_map(double channels) const;
   double narrow_map(double channels) const;
-  // The few_channels mode, of all channels.
+  // The few_channels mode and the cells mode, of all channels.
   double few_channels() const;
+  double cells() const;
 
  private:
   void add(const RoiWindow* rows, const RoiWindow* columns, double weight);
@@ -93,15 +97,15 @@ class RoiCost {
   const RoiShape& shape_;
   const double groups_;
   const double element_bytes_, lanes_, part_, line_lanes_;
-  const bool has_64_byte_vectors_;                 // the processor
-  int64_t top_, bottom_ = 0;                       // the map's rows that the ROIs reach
-  double squares_ = 0, map_rows_ = 0;              // of the separate mode, in vectors' lanes
-  double wide_rows_ = 0;                           // the same of rows that it reads with the widest vectors
-  double columns_ = 0;                             // of bins: cells of lines
-  double touched_ = 0;                             // lines of memory, for each channel
-  std::array<double, kMostLevels + 1> shared_{};   // cycles, with so many levels of tables
-  std::array<double, kMostLevels + 1> at_most_{};  // the same of ROIs that have no use for more levels
-  double narrow_map_ = 0, few_channels_ = 0;       // cycles for each channel
+  const bool has_64_byte_vectors_;                        // the processor
+  int64_t top_, bottom_ = 0;                              // the map's rows that the ROIs reach
+  double squares_ = 0, map_rows_ = 0;                     // of the separate mode, in vectors' lanes
+  double wide_rows_ = 0;                                  // the same of rows that it reads with the widest vectors
+  double columns_ = 0;                                    // of bins: cells of lines
+  double touched_ = 0;                                    // lines of memory, for each channel
+  std::array<double, kMostLevels + 1> shared_{};          // cycles, with so many levels of tables
+  std::array<double, kMostLevels + 1> at_most_{};         // the same of ROIs that have no use for more levels
+  double narrow_map_ = 0, few_channels_ = 0, cells_ = 0;  // cycles for each channel
 };
 
 }  // namespace onnx_maxpool

@@ -110,7 +110,10 @@ class Planner {
     if (const int levels = best_levels(false); levels >= 0) ways[1] = shared(levels, threads);
     if (const int levels = best_levels(true); levels >= 0) ways[2] = shared(levels, threads);
     if (may_permute()) ways[3] = narrow_map(threads);
-    if (has_few_channels()) ways[4] = few_channels(threads);
+    if (has_few_channels()) {
+      ways[4] = few_channels(threads);
+      ways[5] = cells(threads);
+    }
     return ways;
   }
 
@@ -169,6 +172,10 @@ class Planner {
   Way few_channels(int64_t threads) const {
     return {&RoiKernel::few_channels, 0,
             best({1, roi_costs::kUnit, cost_.few_channels() / rois(), shape_.rois, false, threads})};
+  }
+
+  Way cells(int64_t threads) const {
+    return {&RoiKernel::cells, 0, best({1, roi_costs::kUnit, cost_.cells() / rois(), shape_.rois, false, threads})};
   }
 
   RoiPlan plan(const Way& way) const {
@@ -240,7 +247,10 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
     if (planner.may_share(levels)) plans.push_back(planner.plan(planner.shared(levels, shape.threads)));
   }
   if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map(shape.threads)));
-  if (planner.has_few_channels()) plans.push_back(planner.plan(planner.few_channels(shape.threads)));
+  if (planner.has_few_channels()) {
+    plans.push_back(planner.plan(planner.few_channels(shape.threads)));
+    if (mode != &RoiKernel::cells) plans.push_back(planner.plan(planner.cells(shape.threads)));
+  }
   return plans;
 }
 
