@@ -15,6 +15,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -182,8 +183,9 @@ double seconds(const RoiKernel& kernel, const RoiPlan& plan, RoiJob job, Helper*
 
 void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool prints) {
   std::mt19937_64 random(seed);
-  Helper helper_thread;
-  Helper* const helper = threads > 1 ? &helper_thread : nullptr;
+  std::optional<Helper> helper_thread;
+  if (threads > 1) helper_thread.emplace();
+  Helper* const helper = threads > 1 ? &*helper_thread : nullptr;
   std::vector<double> off;
   int fastest = 0;
   for (int row = 0; row < rows; ++row) {
@@ -226,7 +228,7 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     std::printf("%3d %s\n", row, drawn.text.c_str());
     for (const Timed& timed : plans) {
       const bool is_chosen = name_of(timed.plan) == name_of(chosen);
-      std::printf("      %-26s %10.1f us, estimated %10.1f Mcycles %s%s\n", name_of(timed.plan).c_str(),
+      std::printf("      %-26s %10.2f us, estimated %10.4f Mcycles %s%s\n", name_of(timed.plan).c_str(),
                   timed.seconds * 1e6, timed.plan.time / 1e6, timed.seconds <= best ? " fastest" : "",
                   !is_chosen           ? ""
                   : ours <= 1.1 * best ? " chosen"

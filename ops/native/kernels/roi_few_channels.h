@@ -3,9 +3,12 @@
 //
 //   rows of a row of bins ----> line ----> bins, folded ----> output
 //                  window_line.h        window_gather.h
+//
+// Where bins are no wider than a vector, they are looked up in one, as in a narrow map.
 #pragma once
 
 #include "kernels/roi.h"
+#include "kernels/roi_narrow_map.h"
 #include "kernels/window_gather.h"
 #include "kernels/window_writer.h"
 
@@ -25,7 +28,10 @@ class FewChannelsPool {
   static void run(const RoiJob& job, int64_t number, void* scratch) {
     const RoiUnit unit = job.units[number];
     const FewChannelsPool pool(job, scratch);
-    for (int64_t i = unit.begin; i < unit.end; ++i) pool.pool_roi(unit.image, job.rois_by_image[i]);
+    for (int64_t i = unit.begin; i < unit.end; ++i) {
+      const int64_t roi = job.rois_by_image[i];
+      pool.is_short(roi) ? pool.pool_short_roi(unit.image, roi) : pool.pool_roi(unit.image, roi);
+    }
   }
 
  private:
@@ -46,6 +52,56 @@ class FewChannelsPool {
   static int64_t pitch(const RoiJob& job) { return (job.dims.width / kLanes + 2) * kLanes; }
   RowLine line(int64_t i) const { return line_at(lines_, i * pitch_); }
   static bool is_empty(RoiWindow window) { return window.start >= window.end; }
+
+#if defined(__AVX512BW__)
+  bool is_short(int64_t roi) const {
+    const int64_t bins_x = job_.dims.bins_x;
+    const RoiWindow only = job_.columns[roi * bins_x];
+    return (bins_x > 1 ? job_.widths[roi].most : only.end - only.start) <= kLanes;
+  }
+
+  // As many bins of a row at a time as there are lanes, of as many columns.
+  ONNX_MAXPOOL_NOINLINE void pool_short_roi(int64_t image, int64_t roi) const {
+    const int64_t bins_x = job_.dims.bins_x;
+    const RoiWindow* const columns = job_.columns + roi * bins_x;
+    for (int64_t first = 0, end = 0; first < bins_x; first = end) {
+      const int32_t start = columns[first].start;
+      for (++end; end < bins_x && end - first < kLanes && columns[end].end - start <= kLanes;) ++end;
+      const int32_t width = columns[end - 1].end - start;
+      with_bins(BinColumns<Key>(columns + first, end - first, start), KeyOrder<Key>(job_.order),
+                [&](const auto& bins_of) {
+                  pool_short_bins(bins_of, image, roi, {start, start + width}, first, end - first);
+                });
+    }
+  }
+
+  template <class BinsOf>
+  ONNX_MAXPOOL_INLINE void pool_short_bins(BinsOf bins_of, int64_t image, int64_t roi, RoiWindow columns, int64_t first,
+                                           int64_t count) const {
+    using V = Vector<Key, kVectorBytes>;
+    const RoiDims dims = job_.dims;
+    const KeyOrder<Key> order(job_.order);
+    const RoiWindow* const rows = job_.rows + roi * dims.bins_y;
+    const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
+    const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells + columns.start;
+    Key* to = static_cast<Key*>(job_.y) + roi * dims.channels * dims.bins_y * dims.bins_x + first;
+    for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
+      for (int64_t y = 0; y < dims.bins_y; ++y, to += dims.bins_x) {
+        const int64_t lines = rows[y].end - rows[y].start;
+        const Key* const from = plane + rows[y].start * dims.width;
+        V best = bins_of.empty;
+        if (lines > 0 && width > 0) {
+          best = bins_of(max_of_lines(
+              lines, [&](int64_t line) { return order.to_key(load_n<V>(from + line * dims.width, width)); }));
+        }
+        store_n(to, order.from_key(best), count);
+      }
+    }
+  }
+#else
+  static constexpr bool is_short(int64_t) { return false; }
+  static void pool_short_roi(int64_t, int64_t) {}
+#endif
 
   ONNX_MAXPOOL_NOINLINE void pool_roi(int64_t image, int64_t roi) const {
     const RoiDims& dims = job_.dims;

@@ -1,4 +1,5 @@
-// The maximum over the bins of ROIs of a map that is no wider than a vector: for processors with AVX-512.
+// The maximum over the bins of ROIs of a map that is no wider than a vector: for processors with AVX-512. What a row of
+// bins takes is roi_few_channels.h's, too.
 //
 // Lanes are columns: a row of a map is one vector, and a row of bins is the maximum of a few lookups in one. So bins
 // come in the output's order, where kernels/roi.cc's other modes have to transpose them.
@@ -20,38 +21,89 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// Of each bin in a row of them, as elements of vectors: its columns one by one, of which the last may come several
-// times; and whether it has any.
+// Of each bin in a row of them, as elements of vectors: the columns whose cells are looked up, and whether it has any.
+// Of bins wider than three columns, the line's cells become the best of 2, 4, ... cells before.
 template <class Key>
 struct BinColumns {
   using V = Vector<Key, kVectorBytes>;
-  V at[kVectorBytes / sizeof(Key)];
-  int64_t widest = 1;
+  static constexpr int kLanes = kVectorBytes / sizeof(Key);
+  V at[kLanes];
+  int64_t lookups = 1;
+  int64_t part = 1;  // the best of how many cells
   V any;
 
-  BinColumns(const RoiWindow* columns, int64_t count) {
+  // Of vectors whose first lane is column `first`. No bin is wider than a vector.
+  BinColumns(const RoiWindow* columns, int64_t count, int32_t first) {
     V start{}, last{};
+    int64_t widest = 1, least = kLanes;
     for (int64_t j = 0; j < count; ++j) {
-      start[j] = static_cast<Key>(columns[j].start);
-      last[j] = static_cast<Key>(columns[j].end - 1);
-      if (columns[j].end - columns[j].start > widest) widest = columns[j].end - columns[j].start;
+      const int64_t width = columns[j].end - columns[j].start;
+      start[j] = static_cast<Key>(columns[j].start - first);
+      last[j] = static_cast<Key>(columns[j].end - first - 1);
+      if (width > widest) widest = width;
+      if (width > 0 && width < least) least = width;
     }
     any = start <= last;
-    for (int64_t n = 0; n < widest; ++n) {
-      const V column = start + static_cast<Key>(n);
+    while (widest > 3 && 2 * part <= least) part *= 2;
+    lookups = (widest + part - 1) / part;
+    last -= static_cast<Key>(part - 1);
+    for (int64_t n = 0; n < lookups; ++n) {
+      const V column = start + static_cast<Key>(n * part);
       at[n] = column < last ? column : last;
     }
   }
 };
 
 // The maximum of `count` vectors, 1 or more.
-template <class V>
-inline V max_of_lines(const V* line, int64_t count) {
+template <class LineAt>
+ONNX_MAXPOOL_INLINE auto max_of_lines(int64_t count, const LineAt& line) {
   // A row may count twice. That is cheaper than a jump that the processor foresees half of the time.
-  if (count < 4) return max(max(line[0], line[count - 1]), line[count / 2]);
-  V best = max(max(line[count - 1], line[count - 2]), max(line[count - 3], line[count - 4]));
-  for (int64_t y = 0; y < count - 4; ++y) best = max(best, line[y]);
+  if (count < 4) return max(max(line(0), line(count - 1)), line(count / 2));
+  auto best = max(max(line(count - 1), line(count - 2)), max(line(count - 3), line(count - 4)));
+  for (int64_t y = 0; y < count - 4; ++y) best = max(best, line(y));
   return best;
+}
+
+// The bins of a row of them, of a line over rows. `most` is the number of lookups, or all lanes.
+template <class Key, int most>
+class BinsOfLine {
+  using V = Vector<Key, kVectorBytes>;
+  static constexpr int kLanes = kVectorBytes / sizeof(Key);
+
+ public:
+  BinsOfLine(const BinColumns<Key>& bins, KeyOrder<Key> order)
+      : empty(V{} - order.offset), part_(bins.part), lookups_(most < kLanes ? most : bins.lookups), any_(bins.any) {
+    for (int64_t n = 0; n < lookups_; ++n) columns_[n] = bins.at[n];
+    for (int lane = 0; lane < kLanes; ++lane) next_[lane] = static_cast<Key>(lane + 1);
+  }
+
+  ONNX_MAXPOOL_INLINE V operator()(V line) const {
+    // Lanes that reach beyond the last one begin again with the first: no bin has these.
+    V distance = next_;
+    for (int64_t tap = 1; tap < part_; tap *= 2) {
+      line = max(line, table_lookup_lanes(line, distance));
+      distance += static_cast<Key>(tap);
+    }
+    V best = table_lookup_lanes(line, columns_[0]);
+    for (int64_t n = 1; n < lookups_; ++n) best = max(best, table_lookup_lanes(line, columns_[n]));
+    return any_ ? best : empty;
+  }
+
+  const V empty;  // the key of 0 (M9)
+
+ private:
+  const int64_t part_, lookups_;
+  const V any_;
+  V next_, columns_[most];
+};
+
+// use(BinsOfLine) of these columns.
+template <class Key, class Use>
+void with_bins(const BinColumns<Key>& columns, KeyOrder<Key> order, const Use& use) {
+  if (columns.lookups == 1) return use(BinsOfLine<Key, 1>(columns, order));
+  if (columns.lookups == 2) return use(BinsOfLine<Key, 2>(columns, order));
+  if (columns.lookups == 3) return use(BinsOfLine<Key, 3>(columns, order));
+  use(BinsOfLine<Key, kVectorBytes / sizeof(Key)>(columns, order));
 }
 
 template <class Key>
@@ -111,7 +163,7 @@ class NarrowMapPool {
   }
 
   ONNX_MAXPOOL_NOINLINE void pool_roi(int64_t roi) {
-    const Columns columns(job_.columns + roi * job_.dims.bins_x, job_.dims.bins_x);
+    const Columns columns(job_.columns + roi * job_.dims.bins_x, job_.dims.bins_x, 0);
     const RoiWindow* rows = job_.rows + roi * job_.dims.bins_y;
     const int64_t bins = bins_per_channel(job_), most = group_;
     for (int64_t c = 0; c < channels_; c += most) {
@@ -130,37 +182,22 @@ class NarrowMapPool {
 
   // The bins of channels `first` on, to `to`: (count, bins_y, bins_x).
   void pool_channels(const RoiWindow* rows, const Columns& columns, int64_t first, int64_t count, Key* to) {
-    switch (columns.widest) {
-      case 1:
-        return pool_channels<1>(rows, columns, first, count, to);
-      case 2:
-        return pool_channels<2>(rows, columns, first, count, to);
-      case 3:
-        return pool_channels<3>(rows, columns, first, count, to);
-      default:
-        return pool_channels<kLanes>(rows, columns, first, count, to);
-    }
+    with_bins(columns, order_, [&](const auto& bins_of) { pool_channels_by(bins_of, rows, first, count, to); });
   }
 
   // What the loop needs is in variables of its own, as the compiler takes any store for one to a member.
-  template <int most>
-  void pool_channels(const RoiWindow* rows, const Columns& bin_columns, int64_t first, int64_t count, Key* to) {
+  template <class BinsOf>
+  void pool_channels_by(BinsOf bins_of, const RoiWindow* rows, int64_t first, int64_t count, Key* to) {
     const int64_t height = job_.dims.height, bins_y = job_.dims.bins_y, bins_x = job_.dims.bins_x;
     const KeyOrder<Key> order = order_;
-    const V empty = V{} - order.offset, any = bin_columns.any;  // the key of 0 (M9)
-    const int64_t widest = most < kLanes ? most : bin_columns.widest;
-    V columns[most];
-    for (int64_t n = 0; n < widest; ++n) columns[n] = bin_columns.at[n];
     StreamedCopy copy = copy_;
     for (int64_t i = 0; i < bins_y; ++i) {
       const int64_t start = rows[i].start, lines = rows[i].end - start;
       for (int64_t c = 0; c < count; ++c) {
-        V best = empty;
+        V best = bins_of.empty;
         if (lines > 0) {
-          const V line = max_of_lines(map_ + (first + c) * height + start, lines);
-          best = table_lookup_lanes(line, columns[0]);
-          for (int64_t n = 1; n < widest; ++n) best = max(best, table_lookup_lanes(line, columns[n]));
-          best = any ? best : empty;
+          const V* const line = map_ + (first + c) * height + start;
+          best = bins_of(max_of_lines(lines, [&](int64_t y) { return line[y]; }));
         }
         store_n(to + (c * bins_y + i) * bins_x, order.from_key(best), bins_x);
         copy.step();

@@ -60,16 +60,10 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   const int64_t tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
   narrow_map_ +=
       bins_y * (kBinRow + kBinColumn * static_cast<double>(widest) + kBinLine * static_cast<double>(tallest));
-  few_channels_ += bins_y * (kLineOfBins + kLineBin * static_cast<double>(shape_.bins_x));
   cells_ += bins_y * static_cast<double>(shape_.bins_x) *
             (kCellsBin + kCell * static_cast<double>(tallest) * static_cast<double>(widest));
+  add_few_channels(width, static_cast<double>(tallest), static_cast<double>(widest), weight);
   if (tallest == 0 || width == 0) return;
-  few_channels_ +=
-      bins_y *
-      (static_cast<double>(tallest) *
-           ((has_64_byte_vectors_ ? kLineRow : kNarrowerLineRow) +
-            (has_64_byte_vectors_ ? kLineVector : kNarrowerLineVector) * rounded_up(width / line_lanes_)) +
-       static_cast<double>(shape_.bins_x) * kWideBin * rounded_down(static_cast<double>(widest) / line_lanes_));
   top_ = std::min<int64_t>(top_, rows[0].start);
   bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
   touched_ += weight * lines(static_cast<double>(rows[shape_.bins_y - 1].end - rows[0].start), width);
@@ -103,6 +97,24 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   at_most_[levels] += with(levels);
 }
 
+void RoiCost::add_few_channels(double width, double tallest, double widest, double weight) {
+  const auto bins_x = static_cast<double>(shape_.bins_x), rows = static_cast<double>(shape_.bins_y) * weight;
+  if (has_64_byte_vectors_ && widest <= line_lanes_) {
+    const double in_vector = width > 0 ? rounded_down((line_lanes_ - widest) * bins_x / width) + 1 : bins_x;
+    const double pieces = rounded_up(bins_x / std::min({in_vector, bins_x, line_lanes_}));
+    const double steps = widest > 3 ? 2 + std::ilogb(widest) : widest;
+    few_channels_ += rows * pieces * (kPieceRow + kLookup * steps + kPieceLine * tallest);
+    few_channels_rois_ += weight * (kLookedUpRoi + kPiece * pieces);
+    return;
+  }
+  const double line = has_64_byte_vectors_ ? kLineRow : kNarrowerLineRow,
+               vector = has_64_byte_vectors_ ? kLineVector : kNarrowerLineVector;
+  few_channels_ +=
+      rows * (kLineOfBins + kLineBin * bins_x + tallest * (line + vector * rounded_up(width / line_lanes_)) +
+              bins_x * kWideBin * rounded_down(widest / line_lanes_));
+  few_channels_rois_ += weight * kFewChannelsRoi;
+}
+
 double RoiCost::lines(double rows, double width) const { return rows * ((width - 1) * element_bytes_ / 64 + 1); }
 
 // What is read for the first time in a run: it comes from where so many bytes fit.
@@ -124,7 +136,7 @@ double RoiCost::straight(double channels) const {
 
 double RoiCost::few_channels() const {
   const auto channels = static_cast<double>(shape_.channels);
-  return static_cast<double>(shape_.rois) * kFewChannelsRoi + channels * (few_channels_ + straight(channels));
+  return few_channels_rois_ + channels * (few_channels_ + straight(channels));
 }
 
 double RoiCost::cells() const {

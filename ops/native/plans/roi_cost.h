@@ -55,6 +55,10 @@ constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVector = 2.8, kLineBin = 12,
                  kWideBin = 2.5, kNarrowerLineRow = 4, kNarrowerLineVector = 2;
 
+// The same of bins that are looked up in vectors of 64 bytes: an ROI, and each piece of its rows of bins; for each
+// channel such a piece, a step by which its bins are taken, and a row of the map.
+constexpr double kLookedUpRoi = 50, kPiece = 25, kPieceRow = 11, kLookup = 1.6, kPieceLine = 1.2;
+
 // The cells mode: an ROI; and for each channel a bin, and a cell.
 constexpr double kCellsRoi = 40, kCellsBin = 26, kCell = 2.8;
 
@@ -88,6 +92,7 @@ class RoiCost {
 
  private:
   void add(const RoiWindow* rows, const RoiWindow* columns, double weight);
+  void add_few_channels(double width, double tallest, double widest, double weight);
   // Of memory, for each channel.
   double lines(double rows, double width) const;
   double first_line(double line, double far_line) const;
@@ -106,6 +111,7 @@ class RoiCost {
   std::array<double, kMostLevels + 1> shared_{};          // cycles, with so many levels of tables
   std::array<double, kMostLevels + 1> at_most_{};         // the same of ROIs that have no use for more levels
   double narrow_map_ = 0, few_channels_ = 0, cells_ = 0;  // cycles for each channel
+  double few_channels_rois_ = 0;                          // cycles for all channels together
 };
 
 }  // namespace onnx_maxpool

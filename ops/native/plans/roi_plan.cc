@@ -16,7 +16,8 @@ constexpr int64_t kLargestBins = int64_t{8} << 20, kBinsInCache = kCache / 2;
 constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
 // Of a narrow map that is no taller, a unit's channels are 32 KiB, and mostly in the first-level cache.
 constexpr int64_t kTallestNarrowMap = 32;
-constexpr int64_t kFewChannels = 16;
+// More would leave few units to share out among threads, and are seldom pooled faster by themselves.
+constexpr int64_t kFewChannels = 128;
 
 bool sweeps(const RoiShape& shape, int levels) {
   return (levels + 1) * shape.height * shape.width * shape.vector_bytes > kCache;
@@ -36,8 +37,9 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
 // faster.
 constexpr int64_t kSmallRois = 16, kSmallBins = 256;
 constexpr double kSmallCells = 16 << 10, kFewCells = 256;
-// Where all channels have so few bins, the cells mode takes less time than to fill vectors.
-constexpr int64_t kFewBins = 16;
+// Where all channels have so few bins, the cells mode takes less time than to fill vectors. Of so few channels, bins
+// are looked up in less, where vectors have 64 bytes (kernels/roi_few_channels.h).
+constexpr int64_t kFewBins = 16, kFewLookedUp = 16;
 
 // No fewer than the bins of all channels have: neighbours share at most one row and one column. An empty bin has one.
 double cells_of(const RoiShape& shape, const RoiWindows& windows) {
@@ -57,9 +59,11 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
   const int64_t bins = shape.rois * shape.bins_y * shape.bins_x;
   if (shape.rois > kSmallRois || bins > kSmallBins) return nullptr;
   const double cells = cells_of(shape, windows);
-  if (bins * shape.channels <= kFewBins && cells <= kFewCells) return &RoiKernel::cells;
   const bool is_plain = shape.blocks == 1 && shape.width > shape.narrow_map_width;
-  return cells <= (is_plain ? kSmallCells : kFewCells) ? &RoiKernel::separate : nullptr;
+  const bool is_small = cells <= (is_plain ? kSmallCells : kFewCells);
+  if (is_small && shape.line_bytes >= 64 && shape.channels <= kFewLookedUp) return &RoiKernel::few_channels;
+  if (bins * shape.channels <= kFewBins && cells <= kFewCells) return &RoiKernel::cells;
+  return is_small ? &RoiKernel::separate : nullptr;
 }
 
 // All ROIs in their order, straight from the map.
@@ -68,7 +72,7 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
   plan.mode = mode;
   plan.slots = 1;
   plan.cycles = plan.time = roi_costs::kUnit;
-  const int64_t blocks = mode == &RoiKernel::cells ? 1 : shape.blocks;
+  const int64_t blocks = mode == &RoiKernel::separate ? shape.blocks : 1;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
   plan.units.resize(static_cast<size_t>(shape.rois * blocks));
   RoiUnit* end = plan.units.begin();
@@ -247,9 +251,11 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
     if (planner.may_share(levels)) plans.push_back(planner.plan(planner.shared(levels, shape.threads)));
   }
   if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map(shape.threads)));
-  if (planner.has_few_channels()) {
+  if (planner.has_few_channels() && mode != &RoiKernel::few_channels) {
     plans.push_back(planner.plan(planner.few_channels(shape.threads)));
-    if (mode != &RoiKernel::cells) plans.push_back(planner.plan(planner.cells(shape.threads)));
+  }
+  if (planner.has_few_channels() && mode != &RoiKernel::cells) {
+    plans.push_back(planner.plan(planner.cells(shape.threads)));
   }
   return plans;
 }
