@@ -327,7 +327,8 @@ void tries_ways() {
     costs[nanoseconds.size() - 1] = last_cost;
     std::vector<size_t> times(nanoseconds.size());
     for (Trials::Turn turn = trials.next(costs);; turn = trials.next(costs)) {
-      if (!turn.is_trial) return turn.way;
+      if (turn.is_last) return turn.way;
+      require(turn.is_trial, "a run is neither a trial nor after the last one");
       trials.took(turn, nanoseconds[turn.way][times[turn.way]++]);
     }
   };

@@ -166,15 +166,19 @@ class WindowPlan {
     job.indices = index_.present ? run.output(1, index_.type, shape_) : nullptr;
     if (bytes_ == 0) return;  // G7
     job.workers = run.workers(cycles_);
+    if (const Way* const fastest = fastest_.load(std::memory_order_relaxed)) return pool_by(*fastest, run, job);
     const Trials::Turn turn = trials_.next(ways_.costs);
     const Way& way = ways_.of[turn.way];
-    trials_.run(turn, [&] {
-      run.parallel(job.workers == 1 ? way.units : way.kernel->units(job), way.scratch_bytes, cycles_,
-                   [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
-    });
+    if (turn.is_last) fastest_.store(&way, std::memory_order_relaxed);
+    trials_.run(turn, [&] { pool_by(way, run, job); });
   }
 
  private:
+  void pool_by(const Way& way, const Run& run, const PoolJob& job) const {
+    run.parallel(job.workers == 1 ? way.units : way.kernel->units(job), way.scratch_bytes, cycles_,
+                 [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
+  }
+
   PoolJob job_of(const WindowTask& task) {
     return {nullptr,
             nullptr,
@@ -198,6 +202,7 @@ class WindowPlan {
   const PoolJob job_;
   const Ways ways_;
   mutable Trials trials_;
+  mutable std::atomic<const Way*> fastest_{nullptr};  // once trials are over
   double cycles_ = 0;
 };
 

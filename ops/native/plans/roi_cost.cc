@@ -100,9 +100,12 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
 void RoiCost::add_few_channels(double width, double tallest, double widest, double weight) {
   const auto bins_x = static_cast<double>(shape_.bins_x), rows = static_cast<double>(shape_.bins_y) * weight;
   if (has_64_byte_vectors_ && widest <= line_lanes_) {
-    const double in_vector = width > 0 ? rounded_down((line_lanes_ - widest) * bins_x / width) + 1 : bins_x;
-    const double pieces = rounded_up(bins_x / std::min({in_vector, bins_x, line_lanes_}));
-    const double steps = widest > 3 ? 2 + std::ilogb(widest) : widest;
+    double pieces = 1;  // without divisions where an ROI is small
+    if (width > line_lanes_ || bins_x > line_lanes_) {
+      const double in_vector = width > 0 ? rounded_down((line_lanes_ - widest) * bins_x / width) + 1 : bins_x;
+      pieces = rounded_up(bins_x / std::min({in_vector, bins_x, line_lanes_}));
+    }
+    const double steps = std::min(widest, 5.0);  // of wide bins, the cells become the best of several first
     few_channels_ += rows * pieces * (kPieceRow + kLookup * steps + kPieceLine * tallest);
     few_channels_rois_ += weight * (kLookedUpRoi + kPiece * pieces);
     return;

@@ -235,7 +235,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, Trials* tria
     ways = planner.ways(shape.threads);
     costs = times(ways);
   }
-  const Trials::Turn turn = trials ? trials->next(costs) : Trials::Turn{least(costs), 0, false};
+  const Trials::Turn turn = trials ? trials->next(costs) : Trials::Turn{least(costs), 0, false, false};
   RoiPlan plan = planner.plan(ways[turn.way]);
   plan.turn = turn;
   return plan;

@@ -27,6 +27,7 @@ class Trials {
     size_t way;
     double cost;
     bool is_trial;
+    bool is_last;  // trials are over: of runs with the same costs, this is the way
   };
 
   // The next run, of which `cost(way)` is what it should take. Runs may be at the same time, and differ in their costs.
@@ -43,9 +44,12 @@ class Trials {
       if (begun(way) < begun(least_tried)) least_tried = way;
       if (time(way) < time(fastest)) fastest = way;
     }
-    if (begun(least_tried) >= kTimes) return {fastest, costs[fastest], false};
+    if (begun(least_tried) >= kTimes) {
+      return {fastest, costs[fastest], false, running_.load(std::memory_order_relaxed) == 0};
+    }
     tried_[least_tried].begun.fetch_add(1, std::memory_order_relaxed);
-    return {least_tried, costs[least_tried], true};
+    running_.fetch_add(1, std::memory_order_relaxed);
+    return {least_tried, costs[least_tried], true, false};
   }
 
   // A trial is over, after so many nanoseconds.
@@ -55,6 +59,7 @@ class Trials {
     double before = least.load(std::memory_order_relaxed);
     while (ratio < before && !least.compare_exchange_weak(before, ratio, std::memory_order_relaxed)) {
     }
+    running_.fetch_sub(1, std::memory_order_relaxed);
   }
 
   // Calls work(turn), and takes its time where it is a trial.
@@ -75,6 +80,7 @@ class Trials {
     std::atomic<double> least{kNever};
   };
   std::array<Tried, kMostWays> tried_;
+  std::atomic<int> running_{0};
 };
 
 // Those of the shapes that a node meets first.
