@@ -12,6 +12,7 @@ from onnx import helper
 from support.older_runtimes import runtime_is_before
 from support.one_node import Array, Run, assert_same, both, mixed, model, native, reference, version_of
 
+import onnx_maxpool
 from onnx_maxpool.conformance.oracle import maximum as oracle
 from onnx_maxpool.graph.building import Declared, one_node
 from onnx_maxpool.operators import operator
@@ -169,3 +170,27 @@ def test_indices_beyond_32_bits() -> None:
     assert y.shape == (3, 1, 1, 1)
     assert index.dtype == np.uint64
     assert index.ravel().tolist() == [0, 2**31 + 2**16, 2**32 + 2**17]
+
+
+@pytest.mark.parametrize("element_type", ["float", "float16", "uint8", "int64"])
+@pytest.mark.parametrize(
+    ("shape", "window", "strides"),
+    [
+        ((1, 40, 32, 32), (3, 3), (1, 1)),
+        ((2, 9, 40, 70), (3, 4), (2, 3)),
+        ((1, 33, 5, 16, 16), (2, 3, 3), (1, 2, 1)),
+        ((1, 17, 1, 300), (1, 9), (1, 4)),
+    ],
+)
+def test_first_runs_try_plans(
+    element_type: str, shape: tuple[int, ...], window: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    """Whichever of them a run takes, the outputs are the reference's."""
+    rng = np.random.default_rng(43)
+    given = {"X": mixed(rng, shape, dtype_of(element_type))}
+    proto = model(NAME, 5, given, with_index=True, window_size=window, strides=strides)
+    session = onnx_maxpool.load(proto)
+    expected = reference(proto, given)
+    for _ in range(14):
+        for output, wanted in zip(onnx_maxpool.run(session, given), expected, strict=True):
+            assert_same(output, wanted)

@@ -285,6 +285,24 @@ def test_any_number_of_threads(threads: int) -> None:
 
 @pytest.mark.parametrize("element_type", TYPES)
 @pytest.mark.parametrize(
+    ("shape", "roi_count", "pooled_shape"),
+    [((1, 3, 40, 50), 40, (7, 7)), ((2, 20, 30, 90), 100, (2, 3)), ((1, 40, 9, 11), 30, (1, 20))],
+)
+def test_first_runs_try_ways_to_pool(
+    element_type: str, shape: tuple[int, int, int, int], roi_count: int, pooled_shape: tuple[int, int]
+) -> None:
+    """Whichever of them a run takes, with ROIs of its own, the outputs are the reference's."""
+    rng = np.random.default_rng(41)
+    proto = roi_model(element_type, pooled_shape=pooled_shape, spatial_scale=0.25)
+    session = onnx_maxpool.load(proto)
+    for _ in range(24):
+        x, rois = random_rois(rng, dtype_of(element_type), shape, roi_count, 0.25)
+        given = {"X": x, "rois": rois}
+        assert_same(onnx_maxpool.run(session, given)[0], reference_rois(proto, x, rois))
+
+
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize(
     ("shape", "roi_count"), [((1, 35, 120, 130), 60), ((3, 8, 300, 90), 200), ((1, 2, 700, 600), 9)]
 )
 def test_maps_larger_than_the_cache(element_type: str, shape: tuple[int, int, int, int], roi_count: int) -> None:
