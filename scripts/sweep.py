@@ -36,7 +36,7 @@ from onnx_maxpool.types import dtype_of
 GROWS, FALLS = 1.3, 0.9
 SUSPECT_GROWS, SUSPECT_FALLS = 1.2, 0.95
 """From here on a pair is measured again: the first times are rough."""
-FIRST_RUNS = 16
+FIRST_RUNS = 24
 """Runs that are not timed: in the first ones plans are tried."""
 SAMPLES, TRIES = 5, 3
 SAMPLE = 1.5e-3

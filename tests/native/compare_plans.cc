@@ -1,5 +1,6 @@
 // Runs every plan that there is for random ROIs, and tells how often the one that the model of cost chooses
-// (plans/roi_cost.h) is the fastest, and how far off it is otherwise:
+// (plans/roi_cost.h) is the fastest, and how far off it is otherwise; and the same of the one that a node takes after
+// its trials (plans/trials.h):
 //
 //   cmake -S . -B build/costs -G Ninja -DONNX_MAXPOOL_TESTS=ON
 //   cmake --build build/costs --target compare_plans && build/costs/tests/native/compare_plans SEED ROWS THREADS
@@ -181,13 +182,45 @@ double seconds(const RoiKernel& kernel, const RoiPlan& plan, RoiJob job, Helper*
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+// The plan of a node whose trials are over.
+RoiPlan tried_plan(const RoiShape& shape, const RoiWindows& windows, const RoiKernel& kernel, const RoiJob& job,
+                   Helper* helper) {
+  TrialsByShape trials;
+  for (;;) {
+    RoiPlan plan = plan_rois(shape, windows, &trials);
+    if (!plan.trials) return plan;
+    plan.trials->took(plan.turn, 1e9 * seconds(kernel, plan, job, helper));
+  }
+}
+
+// How far plans are from the fastest one: their time over its.
+class Off {
+ public:
+  void add(double off) { off_.push_back(off); }
+  void print(const char* target, int threads, const char* which) {
+    std::sort(off_.begin(), off_.end());
+    const auto rows = static_cast<double>(off_.size());
+    const auto share = [&](double most) {
+      return 100.0 * static_cast<double>(std::upper_bound(off_.begin(), off_.end(), most) - off_.begin()) / rows;
+    };
+    std::printf(
+        "%-9s %d threads, %s: fastest on %.0f %%, within 10 %% on %.0f %%, within 30 %% on %.0f %% of %zu rows; off by "
+        "%.1f %% on average, 95th percentile %.2f, worst %.2f\n",
+        target, threads, which, share(1), share(1.1), share(1.3), off_.size(),
+        100 * (std::accumulate(off_.begin(), off_.end(), 0.0) / rows - 1), off_[off_.size() * 95 / 100], off_.back());
+    std::fflush(stdout);
+  }
+
+ private:
+  std::vector<double> off_;
+};
+
 void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool prints) {
   std::mt19937_64 random(seed);
   std::optional<Helper> helper_thread;
   if (threads > 1) helper_thread.emplace();
   Helper* const helper = threads > 1 ? &*helper_thread : nullptr;
-  std::vector<double> off;
-  int fastest = 0;
+  Off of_model, of_trials;
   for (int row = 0; row < rows; ++row) {
     const Drawn drawn = draw(random);
     const RoiDims& dims = drawn.dims;
@@ -210,7 +243,8 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     std::vector<Timed> plans;
     for (RoiPlan& plan : possible_plans(shape, drawn.windows)) plans.push_back({std::move(plan)});
     const RoiPlan chosen = plan_rois(shape, drawn.windows);
-    double best = std::numeric_limits<double>::infinity(), ours = best;
+    const RoiPlan tried = tried_plan(shape, drawn.windows, kernel, job, helper);
+    double best = std::numeric_limits<double>::infinity();
     const auto begin = Clock::now();
     for (int turn = 0; turn < 4 || (turn < 30 && Clock::now() - begin < std::chrono::milliseconds(60)); ++turn) {
       for (Timed& timed : plans) {
@@ -219,35 +253,25 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
         best = std::min(best, timed.seconds);
       }
     }
-    for (const Timed& timed : plans) {
-      if (name_of(timed.plan) == name_of(chosen)) ours = timed.seconds;
-    }
-    off.push_back(ours / best);
-    fastest += ours <= best;
+    const auto time_of = [&](const RoiPlan& plan) {
+      const auto same = [&](const Timed& timed) { return name_of(timed.plan) == name_of(plan); };
+      return std::find_if(plans.begin(), plans.end(), same)->seconds;
+    };
+    const double ours = time_of(chosen);
+    of_model.add(ours / best);
+    of_trials.add(time_of(tried) / best);
     if (!prints) continue;
     std::printf("%3d %s\n", row, drawn.text.c_str());
     for (const Timed& timed : plans) {
       const bool is_chosen = name_of(timed.plan) == name_of(chosen);
       std::printf("      %-26s %10.2f us, estimated %10.4f Mcycles %s%s\n", name_of(timed.plan).c_str(),
                   timed.seconds * 1e6, timed.plan.time / 1e6, timed.seconds <= best ? " fastest" : "",
-                  !is_chosen           ? ""
-                  : ours <= 1.1 * best ? " chosen"
-                                       : " chosen, off");
+                  is_chosen ? " chosen" : "");
     }
     std::fflush(stdout);
   }
-  std::sort(off.begin(), off.end());
-  const auto share = [&](double most) {
-    return 100.0 * static_cast<double>(std::upper_bound(off.begin(), off.end(), most) - off.begin()) /
-           static_cast<double>(off.size());
-  };
-  std::printf(
-      "%-9s %d threads: chosen is fastest on %.0f %%, within 10 %% on %.0f %%, within 30 %% on %.0f %% of %zu rows; "
-      "off by %.1f %% on average, 95th percentile %.2f, worst %.2f\n",
-      kernels.target, threads, 100.0 * fastest / static_cast<double>(off.size()), share(1.1), share(1.3), off.size(),
-      100 * (std::accumulate(off.begin(), off.end(), 0.0) / static_cast<double>(off.size()) - 1),
-      off[off.size() * 95 / 100], off.back());
-  std::fflush(stdout);
+  of_model.print(kernels.target, threads, "the model's choice");
+  of_trials.print(kernels.target, threads, "after trials");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Runs random jobs of windows by every plan, and tells how often the one that the model of cost chooses
-// (kernels/window_cost.h) is the fastest, and how far off it is otherwise:
+// (kernels/window_cost.h) is the fastest, and how far off it is otherwise; and the same of the one that a node takes
+// after its trials (plans/trials.h):
 //
 //   cmake -S . -B build/costs -G Ninja -DONNX_MAXPOOL_TESTS=ON
 //   cmake --build build/costs --target compare_window_plans && build/costs/tests/native/compare_window_plans SEED ROWS
@@ -12,16 +13,27 @@
 #include <cstring>
 
 #include "kernels/targets.h"
+#include "plans/trials.h"
 #include "window_jobs.h"
 
 namespace {
 
 using namespace onnx_maxpool;
 
+// The least time of the plans that are tried.
+double tried_time(const PoolCosts& costs, const double (&times)[kPlans]) {
+  const double most = Trials::kTried * *std::min_element(costs.of, costs.of + kPlans);
+  double least = kNever;
+  for (int i = 0; i < kPlans; ++i) {
+    if (costs.of[i] <= most) least = std::min(least, times[i]);
+  }
+  return least;
+}
+
 // Jobs with indices, or jobs without.
 void compare(const Kernels& kernels, unsigned seed, int64_t count, bool indexed, bool print) {
   WindowJobs jobs(seed);
-  Choices choices;
+  Choices choices, tried;
   int64_t chosen_plans[kPlans] = {};
   while (choices.count() < count) {
     jobs.draw(indexed);
@@ -30,6 +42,9 @@ void compare(const Kernels& kernels, unsigned seed, int64_t count, bool indexed,
     time_plans(jobs.job(), plans, best);
     const double off = best[plans.chosen] / *std::min_element(best, best + kPlans);
     choices.add(off, jobs.text());
+    tried.add(
+        tried_time(kernels.pool_costs(jobs.job(), jobs.element_size()), best) / *std::min_element(best, best + kPlans),
+        jobs.text());
     ++chosen_plans[plans.chosen];
     if (print) {
       std::printf("%s off %.2f rows %.2f maps %.2f planes %.2f us: %s\n", kernels.target, off, 1e6 * best[0],
@@ -43,6 +58,8 @@ void compare(const Kernels& kernels, unsigned seed, int64_t count, bool indexed,
       kernels.target, static_cast<int>(count), indexed ? "with" : "without", static_cast<double>(chosen_plans[0]) / all,
       static_cast<double>(chosen_plans[1]) / all, static_cast<double>(chosen_plans[2]) / all, choices.fastest(),
       choices.close(), choices.mean_off(), choices.worst(), choices.worst_job().c_str());
+  std::printf("%-9s after trials: the fastest in %.1f %%, within 10 %% in %.1f %%, at worst %.2f times\n",
+              kernels.target, tried.fastest(), tried.close(), tried.worst());
 }
 
 }  // namespace

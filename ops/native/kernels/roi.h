@@ -78,8 +78,8 @@ struct RoiJob {
 //   shared:   a unit packs a block of channels of one image, then pools its ROIs from it;
 //   separate: a unit pools its ROIs straight from the map;
 //   narrow_map: as shared, for a few channels of a map of which a row fits a vector, as does a row of bins;
-//   few_channels: as separate, for all channels of a map that has few;
-//   cells: as separate, for all channels of a map of which few cells are wanted.
+//   few_channels: as separate, for all channels of a map that has few, each by itself;
+//   cells: the same, cell by cell.
 struct RoiKernel {
   struct Mode {
     size_t (*scratch_bytes)(const RoiJob&);

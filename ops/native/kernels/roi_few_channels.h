@@ -4,7 +4,7 @@
 //   rows of a row of bins ----> line ----> bins, folded ----> output
 //                  window_line.h        window_gather.h
 //
-// Where bins are no wider than a vector, they are looked up in one, as in a narrow map.
+// With AVX-512, bins that are no wider than a vector are looked up in one, as in a narrow map.
 #pragma once
 
 #include "kernels/roi.h"
@@ -19,6 +19,9 @@ template <class Key>
 class FewChannelsPool {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Key);
   static constexpr int64_t kLines = 4;  // at once, for which the reason is WindowPool::lines_at_once's
+  static constexpr int64_t kSecondCache = int64_t{1} << 20;
+  static constexpr int64_t kAhead = 8;            // channels, of which a far map's cells are fetched
+  static constexpr int64_t kLookedUpVectors = 8;  // of wider ROIs, neighbouring cells are better read together
   using RowLine = Line<Key, false>;
   using Bins = Gather<Key, false>;
 
@@ -36,7 +39,11 @@ class FewChannelsPool {
 
  private:
   FewChannelsPool(const RoiJob& job, void* scratch)
-      : job_(job), pitch_(pitch(job)), lines_{static_cast<Key*>(scratch), static_cast<Key*>(scratch)} {
+      : job_(job),
+        pitch_(pitch(job)),
+        lines_{static_cast<Key*>(scratch), static_cast<Key*>(scratch)},
+        is_far_(job.dims.images * job.dims.channels * job.dims.height * job.dims.width * int64_t{sizeof(Key)} >
+                kSecondCache) {
     const RoiDims& dims = job.dims;
     planes_.x = job.x;
     planes_.y = job.y;
@@ -56,8 +63,9 @@ class FewChannelsPool {
 #if defined(__AVX512BW__)
   bool is_short(int64_t roi) const {
     const int64_t bins_x = job_.dims.bins_x;
-    const RoiWindow only = job_.columns[roi * bins_x];
-    return (bins_x > 1 ? job_.widths[roi].most : only.end - only.start) <= kLanes;
+    const RoiWindow* const columns = job_.columns + roi * bins_x;
+    const int32_t width = columns[bins_x - 1].end - columns[0].start;
+    return (bins_x > 1 ? job_.widths[roi].most : width) <= kLanes && width <= kLookedUpVectors * kLanes;
   }
 
   // As many bins of a row at a time as there are lanes, of as many columns.
@@ -86,12 +94,19 @@ class FewChannelsPool {
     const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells + columns.start;
     Key* to = static_cast<Key*>(job_.y) + roi * dims.channels * dims.bins_y * dims.bins_x + first;
     for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
+      if (is_far_ && channel + kAhead < dims.channels) {
+        const Key* const ahead = plane + kAhead * cells;
+        for (int64_t y = rows[0].start; y < rows[dims.bins_y - 1].end; ++y) {
+          prefetch(ahead, y * dims.width);
+          prefetch(ahead, y * dims.width + width - 1);
+        }
+      }
       for (int64_t y = 0; y < dims.bins_y; ++y, to += dims.bins_x) {
         const int64_t lines = rows[y].end - rows[y].start;
         const Key* const from = plane + rows[y].start * dims.width;
         V best = bins_of.empty;
         if (lines > 0 && width > 0) {
-          best = bins_of(max_of_lines(
+          best = bins_of(max_over_rows(
               lines, [&](int64_t line) { return order.to_key(load_n<V>(from + line * dims.width, width)); }));
         }
         store_n(to, order.from_key(best), count);
@@ -148,7 +163,8 @@ class FewChannelsPool {
   const RoiJob& job_;
   const int64_t pitch_;
   const RowLine lines_;
-  PoolJob planes_{};  // what readers and writers of planes need to know
+  const bool is_far_;  // the map, from the caches that are the core's own
+  PoolJob planes_{};   // what readers and writers of planes need to know
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ struct BinColumns {
 
 // The maximum of `count` vectors, 1 or more.
 template <class LineAt>
-ONNX_MAXPOOL_INLINE auto max_of_lines(int64_t count, const LineAt& line) {
+ONNX_MAXPOOL_INLINE auto max_over_rows(int64_t count, const LineAt& line) {
   // A row may count twice. That is cheaper than a jump that the processor foresees half of the time.
   if (count < 4) return max(max(line(0), line(count - 1)), line(count / 2));
   auto best = max(max(line(count - 1), line(count - 2)), max(line(count - 3), line(count - 4)));
@@ -73,7 +73,7 @@ class BinsOfLine {
  public:
   BinsOfLine(const BinColumns<Key>& bins, KeyOrder<Key> order)
       : empty(V{} - order.offset), part_(bins.part), lookups_(most < kLanes ? most : bins.lookups), any_(bins.any) {
-    for (int64_t n = 0; n < lookups_; ++n) columns_[n] = bins.at[n];
+    for (int n = 0; n < most; ++n) columns_[n] = n < lookups_ ? bins.at[n] : V{};
     for (int lane = 0; lane < kLanes; ++lane) next_[lane] = static_cast<Key>(lane + 1);
   }
 
@@ -197,7 +197,7 @@ class NarrowMapPool {
         V best = bins_of.empty;
         if (lines > 0) {
           const V* const line = map_ + (first + c) * height + start;
-          best = bins_of(max_of_lines(lines, [&](int64_t y) { return line[y]; }));
+          best = bins_of(max_over_rows(lines, [&](int64_t y) { return line[y]; }));
         }
         store_n(to + (c * bins_y + i) * bins_x, order.from_key(best), bins_x);
         copy.step();

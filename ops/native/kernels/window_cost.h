@@ -195,7 +195,8 @@ class JobCost {
     const ColumnPlan plan = column_plan(job_, kLanes);
     const double line_vectors = static_cast<double>(plan.pitch) / kLanes;  // as lines lie one behind the other
     double all = cost.plane;
-    if (rows_are_separable(job_)) {
+    const bool separable = rows_are_separable(job_), is_separable_volume = separable && depth_.count > 1;
+    if (separable) {
       const double keys = product(depth_.size, rows_.size);
       double folds = product(depth_.size, separate_taps(job_.rows));
       if (depth_.size > 1) folds += product(rows_.count, separate_taps(job_.depth));
@@ -211,7 +212,8 @@ class JobCost {
     if (plan.kind == Columns::sliding) {
       const double taps = static_cast<double>(slide_taps(job_.columns.length).taps * job_.columns.step);
       all += lines_ * vectors(columns_.count) * (cost.slide * taps + cost.slid_vector);
-    } else if (is_turned<Lane>(plan, job_.columns) && rows_.count >= kLanes) {
+    } else if (is_turned<Lane>(plan, job_.columns) &&
+               (is_separable_volume ? rows_.count : depth_.count * rows_.count) >= kLanes) {
       all += lines_ * (cost.turned * (line_vectors + vectors(columns_.count)) +
                        count * (cost.slide * static_cast<double>(plan.taps) + cost.slid_vector) / kLanes);
     } else if (plan.kind == Columns::picked) {

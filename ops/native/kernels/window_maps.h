@@ -8,7 +8,8 @@
 //
 // Where rows are in few windows, those of a line are read from the map itself (window_line.h). Columns slide
 // (window_lines.h), or large windows are gathered (window_gather.h); others, which are further apart, are picked: cells
-// become the best of 2, 4, ... cells first, and one to three of them make up a window.
+// become the best of 2, 4, ... cells first, and one to three of them make up a window. Where windows are many, they are
+// picked from as many lines at once as a vector has lanes, which are transposed before and after.
 #pragma once
 
 #include "kernels/simd/transpose.h"
@@ -64,12 +65,16 @@ class MapPool {
   static Bands bands_of(const PoolJob& job) {
     const ColumnPlan columns = column_plan(job, kLanes);
     const bool flat = is_flat(job), separable = rows_are_separable(job);
+    const bool turned = is_turned<Lane>(columns, job.columns);
     const int64_t line = columns.pitch + (columns.kind == Columns::picked ? job.columns.count : 0);
     const int64_t lines_per_output = flat ? 1 : job.rows.count;
     const PoolAxis& outer = flat ? job.rows : job.depth;
     Bands bands = {};
     if (!separable) {
       bands.outputs = kFewCells / (line * lines_per_output);
+      if (turned && bands.outputs * lines_per_output < kLanes && 2 * kLanes * line <= kMostCells) {
+        bands.outputs = (kLanes - 1) / lines_per_output + 1;
+      }
       if (bands.outputs < 1) bands.outputs = 1;
       if (bands.outputs > outer.count) bands.outputs = outer.count;
       // A line of the output that is longer than that is not worth its copy.
@@ -95,7 +100,8 @@ class MapPool {
     }
     if (bands.outputs < 1) return {};
     if (columns.kind == Columns::picked) bands.picked = (bands.lines / columns.pitch + 1) * job.columns.count + kSlack;
-    if (is_turned<Lane>(columns, job.columns)) {
+    const int64_t lines_at_once = separable && !flat ? job.rows.count : bands.outputs * lines_per_output;
+    if (turned && lines_at_once >= kLanes) {
       bands.turned = (columns.pitch + job.columns.count + 2 * kLanes) * kLanes;
     }
     bands.planes_per_unit = bands.count > 1 ? 1 : pieces_per_unit(job, job.planes, work_of_plane(job));
@@ -106,7 +112,7 @@ class MapPool {
       : job_(job),
         columns_(column_plan(job, kLanes)),
         pitch_(columns_.pitch),
-        turns_(is_turned<Lane>(columns_, job.columns)),
+        turns_(bands.turned > 0),
         separable_(rows_are_separable(job)),
         flat_(is_flat(job)) {
     const auto take = [&](int64_t cells) {
@@ -114,11 +120,11 @@ class MapPool {
       scratch += kArrays * cells;
       return line;
     };
+    turned_ = take(bands.turned);  // first, as it alone is of whole vectors
     keys_ = take(bands.keys);
     slices_ = take(bands.slices);
     lines_ = take(bands.lines);
     picked_ = take(bands.picked);
-    turned_ = take(bands.turned);
     depth_ = {job.depth.windows, job.depth.count, 0, job.depth.size, 1};
     rows_ = {job.rows.windows, job.rows.count, 0, job.rows.size, 1};
     Part& outer = flat_ ? rows_ : depth_;

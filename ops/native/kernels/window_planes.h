@@ -19,7 +19,7 @@ namespace {
 template <class Element, class Lane, bool indexed>
 class PlanesPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane), kBlockLanes = 16 / sizeof(Lane);
-  static constexpr int64_t kMostBytes = 512 << 10;  // of what is at hand: a part of the second cache
+  static constexpr int64_t kMostBytes = 512 << 10;  // of each half of what is at hand, for the second cache
   static constexpr int kArrays = indexed ? 2 : 1;
   using V = Vector<Lane, kVectorBytes>;
   using Best = Cells<Lane, indexed>;

@@ -117,12 +117,11 @@ class RoiNode : public Kernel {
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
     const RoiDims dims = {images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
-    Trials* const trials = trials_.find(number_of(dims, run.threads()));
     const RoiPlan plan =
         plan_rois({dims, (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
                    run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_)), kernel.line_bytes,
                    machine().cycles_worth_a_thread},
-                  windows, trials);
+                  windows, &trials_);
     const RoiJob job = {x.data,
                         y,
                         dims,
@@ -142,17 +141,7 @@ class RoiNode : public Kernel {
       run.parallel(job.unit_count, mode.scratch_bytes(job), plan.cycles,
                    [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
     };
-    plan.turn.is_trial ? trials->run(plan.turn, pool_all) : pool_all();
-  }
-
-  // Runs with the same number have much the same work for each ROI: numbers of ROIs within a factor of two are alike.
-  static uint64_t number_of(const RoiDims& dims, int64_t threads) {
-    uint64_t number = static_cast<uint64_t>(threads);
-    for (int64_t size : {dims.images, dims.channels, dims.height, dims.width, int64_t{std::ilogb(dims.rois)}}) {
-      constexpr uint64_t kPrime = 0x100000001b3;  // FNV's
-      number = number * kPrime + static_cast<uint64_t>(size);
-    }
-    return number | 1;
+    plan.trials ? plan.trials->run(plan.turn, pool_all) : pool_all();
   }
 
   // M10 and M11, for the first row that breaks either.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <iterator>
 #include <vector>
 
 #include "base/window_plan.h"
@@ -125,8 +127,9 @@ struct Ways {
   Ways() { costs.fill(Trials::kNever); }
   Ways(const PoolJob& job, size_t element_size) : Ways() {
     const PoolCosts found = kernels().pool_costs(job, element_size);
+    const double least = *std::min_element(std::begin(found.of), std::end(found.of));
     for (size_t i = 0; i < std::size(kPoolPlans); ++i) {
-      if (found.of[i] == Trials::kNever) continue;
+      if (found.of[i] > Trials::kTried * least) continue;
       const PoolKernel* const kernel = kernels().pool(job, element_size, kPoolPlans[i]);
       of[i] = {kernel, kernel->units(job), kernel->scratch_bytes(job)};
       costs[i] = found.of[i];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_schedule.h"
@@ -217,6 +218,16 @@ size_t least(const Trials::Costs& costs) {
   return static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
 }
 
+// Runs with the same number have much the same work for each ROI: numbers of ROIs within a factor of two are alike.
+uint64_t number_of(const RoiShape& shape) {
+  uint64_t number = shape.threads > 1;
+  for (int64_t size : {shape.images, shape.channels, shape.height, shape.width, int64_t{std::ilogb(shape.rois)}}) {
+    constexpr uint64_t kPrime = 0x100000001b3;  // FNV's
+    number = number * kPrime + static_cast<uint64_t>(size);
+  }
+  return number;
+}
+
 }  // namespace
 
 bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
@@ -225,7 +236,7 @@ bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
   return of_channel > kBlockBytes && static_cast<size_t>(dims.rois * dims.channels * of_channel) > threshold;
 }
 
-RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, Trials* trials) {
+RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShape* trials) {
   if (const auto mode = small_mode(shape, windows)) return small_plan(shape, windows, mode);
   const Planner planner(shape, windows);
   Ways ways = planner.ways(1);
@@ -235,8 +246,10 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, Trials* tria
     ways = planner.ways(shape.threads);
     costs = times(ways);
   }
-  const Trials::Turn turn = trials ? trials->next(costs) : Trials::Turn{least(costs), 0, false, false};
+  Trials* const known = trials ? trials->find(number_of(shape)) : nullptr;
+  const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false};
   RoiPlan plan = planner.plan(ways[turn.way]);
+  plan.trials = turn.is_trial ? known : nullptr;
   plan.turn = turn;
   return plan;
 }

@@ -24,9 +24,10 @@ struct RoiWindows {
 // The kernel's choices, and the arrays behind them.
 struct RoiPlan : RoiTables {
   RoiKernel::Mode RoiKernel::* mode;
-  double cycles;      // an estimate, of all threads together
-  double time;        // the same, until the last thread is done
-  Trials::Turn turn;  // of the run's trials
+  double cycles;   // an estimate, of all threads together
+  double time;     // the same, until the last thread is done
+  Trials* trials;  // of which the run is one; null where it is none
+  Trials::Turn turn;
   List<int64_t, kFewRois> rois_by_image;
   List<RoiUnit, kFewRois> units;
   std::vector<RoiTask> tasks;  // of a sweep
@@ -47,8 +48,8 @@ struct RoiShape : RoiDims {
 // blocks of 16 bytes, which a cache gathers to lines faster than memory does.
 bool streams(const RoiDims& dims, size_t element_size, size_t threshold);
 
-// The plan that should take the least time, or that is to be tried next, where there are trials of such runs.
-RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, Trials* trials = nullptr);
+// The plan that should take the least time, or one that is to be tried, if there are trials of such runs.
+RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShape* trials = nullptr);
 // All from which it is chosen, with every count of tables that may be of use, and what is chosen for a small run.
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows);
 

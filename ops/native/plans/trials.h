@@ -30,26 +30,30 @@ class Trials {
     bool is_last;  // trials are over: of runs with the same costs, this is the way
   };
 
-  // The next run, of which `cost(way)` is what it should take. Runs may be at the same time, and differ in their costs.
+  // The next run, if it should take `costs[way]` in each way. Runs may be at the same time, and differ in their costs.
   Turn next(const Costs& costs) {
     const size_t likeliest = static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
-    size_t least_tried = likeliest, fastest = likeliest;
-    const auto begun = [&](size_t way) { return tried_[way].begun.load(std::memory_order_relaxed); };
+    const auto begun = [&](size_t way) { return tried_[way].begun.load(std::memory_order_acquire); };
+    const auto may_be_fastest = [&](size_t way) { return costs[way] <= kTried * costs[likeliest]; };
+    size_t least_tried = likeliest;
+    for (size_t way = 0; way < kMostWays; ++way) {
+      if (may_be_fastest(way) && begun(way) < begun(least_tried)) least_tried = way;
+    }
+    if (begun(least_tried) < kTimes) {
+      running_.fetch_add(1, std::memory_order_relaxed);  // before it has begun, as others ask in the opposite order
+      tried_[least_tried].begun.fetch_add(1, std::memory_order_release);
+      return {least_tried, costs[least_tried], true, false};
+    }
+    const bool is_last = running_.load(std::memory_order_acquire) == 0;  // before times are read
     const auto time = [&](size_t way) {
       constexpr double kClearly = 0.97;  // less is noise
       return costs[way] * tried_[way].least.load(std::memory_order_relaxed) * (way == likeliest ? kClearly : 1);
     };
+    size_t fastest = likeliest;
     for (size_t way = 0; way < kMostWays; ++way) {
-      if (costs[way] > kTried * costs[likeliest]) continue;
-      if (begun(way) < begun(least_tried)) least_tried = way;
-      if (time(way) < time(fastest)) fastest = way;
+      if (may_be_fastest(way) && time(way) < time(fastest)) fastest = way;
     }
-    if (begun(least_tried) >= kTimes) {
-      return {fastest, costs[fastest], false, running_.load(std::memory_order_relaxed) == 0};
-    }
-    tried_[least_tried].begun.fetch_add(1, std::memory_order_relaxed);
-    running_.fetch_add(1, std::memory_order_relaxed);
-    return {least_tried, costs[least_tried], true, false};
+    return {fastest, costs[fastest], false, is_last};
   }
 
   // A trial is over, after so many nanoseconds.
@@ -59,16 +63,21 @@ class Trials {
     double before = least.load(std::memory_order_relaxed);
     while (ratio < before && !least.compare_exchange_weak(before, ratio, std::memory_order_relaxed)) {
     }
-    running_.fetch_sub(1, std::memory_order_relaxed);
+    running_.fetch_sub(1, std::memory_order_release);
   }
 
-  // Calls work(turn), and takes its time where it is a trial.
+  // Calls work(), and takes its time where it is a trial. One that throws counts as none.
   template <class Work>
   void run(const Turn& turn, const Work& work) {
     using Clock = std::chrono::steady_clock;
     if (!turn.is_trial) return work();
     const auto begin = Clock::now();
-    work();
+    try {
+      work();
+    } catch (...) {
+      took(turn, kNever);
+      throw;
+    }
     took(turn, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
   }
 
@@ -86,8 +95,9 @@ class Trials {
 // Those of the shapes that a node meets first.
 class TrialsByShape {
  public:
-  // Null where there were too many shapes. Two that have the same number, which is not 0, share their trials.
+  // Null where there were too many shapes. Two that have the same number share their trials.
   Trials* find(uint64_t shape) {
+    if (shape == 0) shape = 1;  // 0 is none
     for (Known& known : known_) {
       uint64_t found = known.shape.load(std::memory_order_relaxed);
       if (found == 0 && known.shape.compare_exchange_strong(found, shape, std::memory_order_relaxed)) found = shape;

@@ -30,7 +30,7 @@ MARGIN = 1.5
 """By how much a sample is planned to exceed the shortest, so that a lucky one does not fall below it."""
 LONG_RUN = 0.1
 """Seconds: a run as long as this needs no run before it that is not timed, to fill caches that others have used."""
-FIRST_RUNS, FIRST_SECONDS = 16, 0.2
+FIRST_RUNS, FIRST_SECONDS = 24, 0.3
 """Runs before those that are timed, or as many as fit the time: first ones touch memory that is new, start threads,
 and in our library try plans."""
 
