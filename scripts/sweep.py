@@ -30,14 +30,13 @@ from onnx_maxpool.benchmark.inputs import case_inputs
 from onnx_maxpool.benchmark.peers import Call, ours
 from onnx_maxpool.benchmark.results import timing
 from onnx_maxpool.benchmark.rows import Row, count_of
+from onnx_maxpool.benchmark.worker import FIRST_RUNS
 from onnx_maxpool.machine import cpus, machine
 from onnx_maxpool.types import dtype_of
 
 GROWS, FALLS = 1.3, 0.9
 SUSPECT_GROWS, SUSPECT_FALLS = 1.2, 0.95
 """From here on a pair is measured again: the first times are rough."""
-FIRST_RUNS = 24
-"""Runs that are not timed: in the first ones plans are tried."""
 SAMPLES, TRIES = 5, 3
 SAMPLE = 1.5e-3
 """Seconds that a sample takes at least."""

@@ -11,6 +11,9 @@ namespace onnx_maxpool {
 
 constexpr int kMostLevels = 8;
 constexpr int64_t kNarrowMapChannels = 16;  // in a unit of that mode
+// The few_channels mode looks up the bins of ROIs that are no wider than so many vectors. Of wider ones, neighbouring
+// cells are better read together.
+constexpr int64_t kLookedUpVectors = 8;
 
 // Sizes of X (images, channels, height, width) and of Y (rois, channels, bins_y, bins_x).
 struct RoiDims {

@@ -20,8 +20,7 @@ class FewChannelsPool {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Key);
   static constexpr int64_t kLines = 4;  // at once, for which the reason is WindowPool::lines_at_once's
   static constexpr int64_t kSecondCache = int64_t{1} << 20;
-  static constexpr int64_t kAhead = 8;            // channels, of which a far map's cells are fetched
-  static constexpr int64_t kLookedUpVectors = 8;  // of wider ROIs, neighbouring cells are better read together
+  static constexpr int64_t kAhead = 8;  // channels, of which a far map's cells are fetched
   using RowLine = Line<Key, false>;
   using Bins = Gather<Key, false>;
 

@@ -45,6 +45,12 @@ inline void list_windows(const PoolAxis& axis, int64_t first, int64_t count, Win
   }
 }
 
+// A number that is known when code is compiled, as an argument.
+template <int number>
+struct Number {
+  static constexpr int value = number;
+};
+
 // All bands but the last have as many windows, 0 where not even one fits; `cells` is the most that a band has.
 struct AxisBands {
   int64_t outputs, count, cells;

@@ -260,8 +260,8 @@ class MapPool {
       for (int64_t j = 0; j < windows; ++j) {
         const Taps at = taps_of(j);
         Cells<Lane, indexed> best = cell(at.first);
-        if constexpr (taps() == 3) best = either(best, cell(at.middle));
-        if constexpr (taps() > 1) best = either(best, cell(at.last));
+        if constexpr (decltype(taps)::value == 3) best = either(best, cell(at.middle));
+        if constexpr (decltype(taps)::value > 1) best = either(best, cell(at.last));
         found.set(j * kLanes, best);
       }
     });
@@ -295,13 +295,10 @@ class MapPool {
   }
 
   void pick(const RowLine line, const RowLine to) const {
-    with_taps([&](auto taps, auto taps_of) { pick_each<taps()>(line, to, job_.columns.count, taps_of); });
+    with_taps(
+        [&](auto taps, auto taps_of) { pick_each<decltype(taps)::value>(line, to, job_.columns.count, taps_of); });
   }
 
-  template <int n>
-  struct Number {
-    constexpr int operator()() const { return n; }
-  };
   // use(number of taps, the taps of the j-th window): the first and the last of its parts, and one in between where
   // these do not meet.
   template <class Use>

@@ -114,10 +114,6 @@ class ShortWindows {
   }
 
  private:
-  template <int number>
-  struct Number {
-    static constexpr int value = number;
-  };
   template <class Call>
   static ONNX_MAXPOOL_INLINE void with_number(int64_t number, const Call& call) {
     if (number == 1) return call(Number<1>{});

@@ -99,7 +99,7 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
 
 void RoiCost::add_few_channels(double width, double tallest, double widest, double weight) {
   const auto bins_x = static_cast<double>(shape_.bins_x), rows = static_cast<double>(shape_.bins_y) * weight;
-  if (has_64_byte_vectors_ && widest <= line_lanes_ && width <= 8 * line_lanes_) {
+  if (has_64_byte_vectors_ && widest <= line_lanes_ && width <= kLookedUpVectors * line_lanes_) {
     double pieces = 1;  // without divisions where an ROI is small
     if (width > line_lanes_ || bins_x > line_lanes_) {
       const double in_vector = width > 0 ? rounded_down((line_lanes_ - widest) * bins_x / width) + 1 : bins_x;
