@@ -4,9 +4,11 @@
 
 A step is where, from one point to the next, time grows by more than 1.3 times as much as the work does, or falls by
 more than a tenth. Work is the cells that are read, covered by windows and written (`sweep_points.py`). What looks like
-a step is measured again, in turns with the point before it, and is reported if all tries show it. The sweeps go around
-fixed cases, and with --seed around rows of the benchmark's grid too. On one thread processor time is taken, so other
-programs disturb little; several threads need a machine with nothing else to do. The exit code is 1 if there is a step.
+a step is measured again, in turns with the point before it, and is reported if all tries show it. It is none if NumPy
+takes as much longer to read and to write as many bytes: then the memory of one point has left a cache. The sweeps go
+around fixed cases, and with --seed around rows of the benchmark's grid too. On one thread processor time is taken, so
+other programs disturb little; several threads need a machine with nothing else to do. The exit code is 1 if there is a
+step.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ import statistics
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 from rich.console import Console
-from sweep_points import Sweep, known_groups, sweeps, work
+from sweep_points import Sweep, Work, known_groups, sweeps, work
 
 from onnx_maxpool.benchmark.inputs import case_inputs
 from onnx_maxpool.benchmark.peers import Call, ours
@@ -60,6 +62,8 @@ class Point:
     """Of time, over the point before."""
     of_work: float | None
     """The growth of work, likewise."""
+    of_traffic: float | None
+    """And of what NumPy takes for as many bytes, where this was measured."""
     step: bool
 
 
@@ -70,7 +74,8 @@ class Prepared:
     row: Row
     threads: int
     call: Call
-    work: float
+    work: Work
+    """Of each thread."""
     clock: Callable[[], float]
     runs: int = 1
 
@@ -91,6 +96,18 @@ class Prepared:
         self.call.run()
         return [self.sample() for _ in range(SAMPLES)]
 
+    def traffic(self) -> Prepared:
+        """NumPy's reading and writing of as many bytes as the work has, on one thread."""
+        size = dtype_of(self.row.type).itemsize
+        counts = (math.ceil(cells * size / 8) for cells in (self.work.read, self.work.written))
+        read, written = (np.ones(count, np.int64) for count in counts)
+
+        def run() -> None:
+            read.max(initial=0)
+            written.fill(0)
+
+        return replace(self, call=Call(run, self.call.outputs), clock=time.thread_time, runs=1)
+
 
 def prepared(row: Row, threads: int, seed: int, clock: Callable[[], float]) -> Prepared:
     """The point, ready to run."""
@@ -99,7 +116,9 @@ def prepared(row: Row, threads: int, seed: int, clock: Callable[[], float]) -> P
     call = ours.prepare(row, inputs, threads)
     for _ in range(FIRST_RUNS):
         call.run()
-    return Prepared(row, threads, call, work(row.case, inputs) / threads, clock)
+    whole = work(row.case, inputs)
+    share = Work(whole.read / threads, whole.written / threads, whole.touched / threads)
+    return Prepared(row, threads, call, share, clock)
 
 
 def is_step(growth: float, of_work: float) -> bool:
@@ -131,22 +150,26 @@ def swept(sweep: Sweep, seed: int) -> Iterator[Point]:
     for at, row, threads in sweep.points:
         now = prepared(row, threads, seed, clock)
         taken = now.samples()
-        growth = of_work = None
+        growth = of_work = of_traffic = None
         step = False
         if before is not None:
-            of_work = now.work / before.work
+            of_work = now.work.touched / before.work.touched
             growth = median(taken) / median(earlier)
-            tries = []
+            tries: list[float] = []
             while is_suspect(growth, of_work) and len(tries) < TRIES:
                 earlier, taken = in_turns(before, now)
                 growth = median(taken) / median(earlier)
                 tries.append(growth)
             growth = statistics.median(tries) if tries else growth
             step = len(tries) == TRIES and all(is_step(each, of_work) for each in tries)
+            if step and growth > of_work:
+                traffic = in_turns(before.traffic(), now.traffic())
+                of_traffic = median(traffic[1]) / median(traffic[0])
+                step = is_step(growth, max(of_work, of_traffic))
         found = timing(taken)
         quartiles = (1e6 * found.lower, 1e6 * found.median, 1e6 * found.upper)
         names = sweep.group, sweep.base.name, sweep.dimension, float(at), row.name, threads
-        yield Point(*names, quartiles, growth, of_work, step)
+        yield Point(*names, quartiles, growth, of_work, of_traffic, step)
         before, earlier = now, taken
 
 

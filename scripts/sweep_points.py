@@ -214,44 +214,65 @@ def _(case: SlidingCase) -> bool:
     return max(math.prod(case.shape), count) <= MOST_CELLS and count * math.prod(case.window) <= MOST_WORK
 
 
+@dataclass(frozen=True)
+class Work:
+    """What a plain kernel does."""
+
+    read: float
+    """Cells of the input that it needs, each counted once,"""
+    written: float
+    """outputs,"""
+    touched: float
+    """and both, as often as it touches them."""
+
+
 @singledispatch
-def work(case: Case, inputs: Mapping[str, Array]) -> float:
-    """Cells that are read, and those that are written, each as often as a plain kernel touches it."""
+def work(case: Case, inputs: Mapping[str, Array]) -> Work:
+    """The work of a run."""
     raise TypeError(f"no work for {case!r}")
 
 
 @work.register
-def _(case: RoiCase, inputs: Mapping[str, Array]) -> float:
+def _(case: RoiCase, inputs: Mapping[str, Array]) -> Work:
     edges = roi_edges(inputs["rois"][:, 1:], case.scale)
     sides = np.maximum(edges[:, 2:] - edges[:, :2] + 1, 1)
     covered = float(np.maximum(sides, case.pooled).prod(axis=1).sum())
-    read = min(float(sides.prod(axis=1).sum()), case.batch * case.height * case.width)
-    return case.channels * (covered + read + 4.0 * case.rois * case.pooled**2)
+    read = case.channels * min(float(sides.prod(axis=1).sum()), case.batch * case.height * case.width)
+    written = outputs(case)[0]
+    return Work(read, written, case.channels * covered + read + 4.0 * written)
 
 
 @work.register
-def _(case: AdaptiveCase, inputs: Mapping[str, Array]) -> float:
+def _(case: AdaptiveCase, inputs: Mapping[str, Array]) -> Work:
     windows = [-(-side // size) for side, size in zip(case.shape[2:], case.output_size, strict=True)]
-    return taps(case.shape, case.output_size, windows)
+    return separable(case.shape[:2], case.shape[2:], case.output_size, windows)
 
 
 @work.register
-def _(case: SlidingCase, inputs: Mapping[str, Array]) -> float:
-    sizes = [
-        (side + 2 * padding - window) // stride + 1
-        for side, window, stride, padding in zip(case.shape[2:], case.window, case.strides, case.padding, strict=True)
-    ]
-    return taps(case.shape, sizes, case.window)
+def _(case: SlidingCase, inputs: Mapping[str, Array]) -> Work:
+    axes = list(zip(case.shape[2:], case.window, case.strides, case.padding, strict=True))
+    sizes = [(side + 2 * padding - window) // stride + 1 for side, window, stride, padding in axes]
+    needed = [covered(*axis, size) for axis, size in zip(axes, sizes, strict=True)]
+    # Of a row all cells are read: a line of memory has neighbours of those that windows need.
+    return separable(case.shape[:2], (*needed[:-1], case.shape[-1]), sizes, case.window)
 
 
-def taps(shape: Sequence[int], sizes: Sequence[int], windows: Sequence[int]) -> float:
+def covered(side: int, window: int, stride: int, padding: int, count: int) -> int:
+    """How many cells of an axis lie in at least one window."""
+    starts = np.arange(count) * stride - padding
+    ends = np.minimum(starts + window, side)
+    begins = np.maximum(starts, np.concatenate(([0], ends[:-1])))
+    return int(np.maximum(ends - begins, 0).sum())
+
+
+def separable(planes: Sequence[int], sides: Sequence[int], sizes: Sequence[int], windows: Sequence[int]) -> Work:
     """Cells in, cells out, and what windows cover where one axis after the other is pooled, the last one first."""
-    sides = list(shape[2:])
-    total = math.prod(sides) + math.prod(sizes)
-    for axis in reversed(range(len(sides))):
-        sides[axis] = sizes[axis]
-        total += math.prod(sides) * windows[axis]
-    return float(shape[0] * shape[1] * total)
+    left, touched = list(sides), math.prod(sides) + math.prod(sizes)
+    for axis in reversed(range(len(left))):
+        left[axis] = sizes[axis]
+        touched += math.prod(left) * windows[axis]
+    count = math.prod(planes)
+    return Work(count * math.prod(sides), count * math.prod(sizes), count * touched)
 
 
 def known_groups(names: Sequence[str]) -> list[str]:

@@ -65,15 +65,26 @@ def test_integers_are_fine(points: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("case", "expected"),
     [
-        # Two channels: 81 cells read, 9x4 pooled along the rows and 4x4 along the columns by 2 cells each, 16 written.
-        (SlidingCase((1, 2, 9, 9), (2, 2), (2, 2), (0, 0), indices=True), 2 * (81 + 36 * 2 + 16 * 2 + 16)),
-        (AdaptiveCase((3, 1, 10), (5,)), 3 * (10 + 5 * 2 + 5)),
+        # Two channels: 8 of 9 rows read, 8x4 windows of 2 cells along rows and 4x4 along columns, 16 written.
+        (
+            SlidingCase((1, 2, 9, 9), (2, 2), (2, 2), (0, 0), indices=True),
+            (2 * 72, 2 * 16, 2 * (72 + 32 * 2 + 16 * 2 + 16)),
+        ),
+        # Windows of rows 0-1, 3-5 and 7-8 of 9: row 2 and row 6 are in none.
+        (
+            SlidingCase((1, 1, 9, 9), (3, 1), (4, 1), (1, 0), indices=False),
+            (7 * 9, 3 * 9, 7 * 9 + 7 * 9 + 3 * 9 * 3 + 3 * 9),
+        ),
+        (AdaptiveCase((3, 1, 10), (5,)), (3 * 10, 3 * 5, 3 * (10 + 5 * 2 + 5))),
         # Three ROIs of 4x6 cells to 2x2: they cover 72 cells of a map of 64.
-        (RoiCase(5, 8, 8, 3, 2, 1.0, cells=(4, 6)), 5 * (72 + 64 + 4 * 3 * 4)),
+        (RoiCase(5, 8, 8, 3, 2, 1.0, cells=(4, 6)), (5 * 64, 5 * 12, 5 * (72 + 64 + 4 * 3 * 4))),
     ],
 )
-def test_work(points: ModuleType, case: RoiCase | AdaptiveCase | SlidingCase, expected: float) -> None:
-    assert points.work(case, row_inputs(Row(case))) == expected
+def test_work(
+    points: ModuleType, case: RoiCase | AdaptiveCase | SlidingCase, expected: tuple[float, float, float]
+) -> None:
+    found = points.work(case, row_inputs(Row(case)))
+    assert (found.read, found.written, found.touched) == expected
 
 
 @dataclass
@@ -81,9 +92,14 @@ class Fake:
     """A point that takes as long as it is told to, the first time perhaps longer."""
 
     seconds: float
-    work: float
+    touched: float
     first: float
+    bytes_take: float
     threads: int = 1
+
+    @property
+    def work(self) -> Fake:
+        return self
 
     def samples(self) -> list[tuple[float, int]]:
         return [(self.first, 1)]
@@ -91,15 +107,20 @@ class Fake:
     def sample(self) -> tuple[float, int]:
         return self.seconds, 1
 
+    def traffic(self) -> Fake:
+        return Fake(self.bytes_take, 1, 1, 1)
+
 
 @pytest.mark.parametrize(
-    ("times", "work", "firsts", "steps"),
+    ("times", "work", "firsts", "traffic", "steps"),
     [
-        ([1.0, 1.2, 1.6], [1, 1, 1], None, [False, False, True]),
-        ([1.0, 1.2, 1.6], [1.0, 1.2, 1.44], None, [False, False, False]),
-        ([1.0, 0.95, 0.8], [1, 1, 1], None, [False, False, True]),
-        ([2.0, 1.0], [2, 1], None, [False, False]),  # it falls with the work
-        ([1.0, 1.1, 1.1], [1, 1, 1], [1.0, 9.0, 1.1], [False, False, False]),  # it was disturbed the first time
+        ([1.0, 1.2, 1.6], [1, 1, 1], None, [1, 1, 1], [False, False, True]),
+        ([1.0, 1.2, 1.6], [1.0, 1.2, 1.44], None, [1, 1, 1], [False, False, False]),
+        ([1.0, 0.95, 0.8], [1, 1, 1], None, [1, 1, 1], [False, False, True]),
+        ([2.0, 1.0], [2, 1], None, [1, 1], [False, False]),  # it falls with the work
+        ([1.0, 1.1, 1.1], [1, 1, 1], [1.0, 9.0, 1.1], [1, 1, 1], [False, False, False]),  # disturbed the first time
+        ([1.0, 1.2, 2.0], [1, 1, 1], None, [1.0, 1.1, 1.8], [False, False, False]),  # the memory has left a cache
+        ([1.0, 1.2, 2.0], [1, 1, 1], None, [1.0, 1.1, 1.2], [False, False, True]),
     ],
 )
 def test_steps(
@@ -108,9 +129,10 @@ def test_steps(
     times: list[float],
     work: list[float],
     firsts: list[float] | None,
+    traffic: list[float],
     steps: list[bool],
 ) -> None:
-    fakes: Iterator[Fake] = iter(map(Fake, times, work, firsts or times))
+    fakes: Iterator[Fake] = iter(map(Fake, times, work, firsts or times, traffic))
     monkeypatch.setattr(sweep, "prepared", lambda *_: next(fakes))
     found = list(sweep.swept(sweep.Sweep(ROW, "padding", [(i, ROW, 1) for i in range(len(times))]), 0))
     assert [each.step for each in found] == steps

@@ -47,17 +47,20 @@ void compare(const Kernels& kernels, unsigned seed, int64_t count, bool indexed,
         jobs.text());
     ++chosen_plans[plans.chosen];
     if (print) {
-      std::printf("%s off %.2f rows %.2f maps %.2f planes %.2f us: %s\n", kernels.target, off, 1e6 * best[0],
-                  1e6 * best[1], 1e6 * best[2], jobs.text().c_str());
+      std::printf("%s off %.2f", kernels.target, off);
+      for (int i = 0; i < kPlans; ++i) std::printf(" %s %.2f", kPoolPlanNames[i], 1e6 * best[i]);
+      std::printf(" us: %s\n", jobs.text().c_str());
     }
   }
-  const double all = static_cast<double>(count) / 100;
+  std::printf("%-9s %d jobs %s indices", kernels.target, static_cast<int>(count), indexed ? "with" : "without");
+  for (int i = 0; i < kPlans; ++i) {
+    std::printf(", %.0f %% by %s", 100 * static_cast<double>(chosen_plans[i]) / static_cast<double>(count),
+                kPoolPlanNames[i]);
+  }
   std::printf(
-      "%-9s %d jobs %s indices, %.0f %% by rows, %.0f %% by maps, %.0f %% by planes: the plan is the fastest in "
-      "%.1f %%, within 10 %% in %.1f %%, %.1f %% off on average, at worst %.2f times (%s)\n",
-      kernels.target, static_cast<int>(count), indexed ? "with" : "without", static_cast<double>(chosen_plans[0]) / all,
-      static_cast<double>(chosen_plans[1]) / all, static_cast<double>(chosen_plans[2]) / all, choices.fastest(),
-      choices.close(), choices.mean_off(), choices.worst(), choices.worst_job().c_str());
+      ": the plan is the fastest in %.1f %%, within 10 %% in %.1f %%, %.1f %% off on average, at worst %.2f times "
+      "(%s)\n",
+      choices.fastest(), choices.close(), choices.mean_off(), choices.worst(), choices.worst_job().c_str());
   std::printf("%-9s after trials: the fastest in %.1f %%, within 10 %% in %.1f %%, at worst %.2f times\n",
               kernels.target, tried.fastest(), tried.close(), tried.worst());
 }

@@ -337,11 +337,9 @@ void fuzz_window_kernels(ByteSource& source) {
       if (!kernel) continue;
       std::fill_n(static_cast<char*>(job.y), values.size() * element_size(type), '\x55');
       run_units(job, *kernel, kernel->units(job), threads);
-      const std::string name = plan == PoolPlan::rows     ? "by rows, "
-                               : plan == PoolPlan::planes ? "by planes, "
-                                                          : "by maps, ";
-      compare(kernels.target, *y, values, name + words);
-      if (indexed) compare(kernels.target, *found, indices, name + words);
+      const std::string name = std::string("by ") + kPoolPlanNames[static_cast<int>(plan)] + ", " + words;
+      compare(kernels.target, *y, values, name);
+      if (indexed) compare(kernels.target, *found, indices, name);
     }
   }
 }

@@ -1,4 +1,5 @@
-// kernels/simd/vector.h against scalar loops.
+// kernels/simd/vector.h and streamed_copy.h against scalar loops.
+#include "kernels/simd/streamed_copy.h"
 #include "kernels/simd/vector.h"
 #include "test_simd.h"
 
@@ -132,12 +133,49 @@ struct TableLookupLanes {
       for (Key& lane : lanes.at) lane = static_cast<Key>(random.bits() % kLanes);
       expect_lanes<Key>("table_lookup_lanes", table_lookup_lanes(table.vector(), lanes.vector()),
                         [&](int i) { return table.at[lanes.at[i]]; });
+      const Keys<Key, kLanes> upper(random);
+      for (Key& lane : lanes.at) lane = static_cast<Key>(random.bits() % (2 * kLanes));
+      expect_lanes<Key>(
+          "two_tables_lookup_lanes", two_tables_lookup_lanes(table.vector(), upper.vector(), lanes.vector()),
+          [&](int i) { return lanes.at[i] < kLanes ? table.at[lanes.at[i]] : upper.at[lanes.at[i] - kLanes]; });
     }
   }
 };
 #endif
 
+constexpr int kMost = 5 * kVectorBytes, kRoom = kMost + 2 * kVectorBytes;
+
+// Copies of every length between places of every alignment. Each is two buffers on, as
+// kernels have it: the copy before may still read the other one.
+void check_streamed_copy(Random& random, bool in_steps) {
+  alignas(64) char from[2][kRoom], to[kRoom * 8], expected[kRoom * 8];
+  for (char& byte : to) byte = static_cast<char>(random.bits() >> 20);
+  __builtin_memcpy(expected, to, sizeof to);
+  StreamedCopy copy;
+  for (int i = 0; i < 8; ++i) {
+    char* const buffer = from[i % 2];
+    for (int j = 0; j < kRoom; ++j) buffer[j] = static_cast<char>(random.bits() >> 20);
+    const auto below = [&](int count) {
+      return static_cast<int>((random.bits() >> 20) % static_cast<uint64_t>(count));
+    };
+    const int bytes = below(kMost + 1), at = i * kRoom + below(kVectorBytes), source = below(kVectorBytes);
+    __builtin_memcpy(expected + at, buffer + source, static_cast<size_t>(bytes));
+    copy.begin(to + at, buffer + source, static_cast<size_t>(bytes));
+    for (int steps = in_steps ? below(8) : 0; steps > 0; --steps) copy.step();
+  }
+  copy.finish();
+  copy.step();  // of nothing
+  copy.finish();
+  for (int i = 0; i < static_cast<int>(sizeof to); ++i)
+    expect<char>("StreamedCopy", kVectorBytes, i, to[i], expected[i]);
+}
+
 }  // namespace
+
+void test_streamed_copy() {
+  Random random;
+  for (int round = 0; round < 10 * kRounds; ++round) check_streamed_copy(random, round % 2);
+}
 
 void test_vector() {
   for_each_vector<LoadAndStore>();

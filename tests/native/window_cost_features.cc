@@ -9,7 +9,8 @@ using namespace window_costs;
 
 constexpr size_t place(size_t offset) { return offset / sizeof(double); }
 static_assert(place(sizeof(PlanCosts)) == kConstants, "a double for each constant");
-static_assert(place(offsetof(PlanCosts, maps)) == kFirst[1] && place(offsetof(PlanCosts, planes)) == kFirst[2],
+static_assert(place(offsetof(PlanCosts, maps)) == kFirst[1] && place(offsetof(PlanCosts, planes)) == kFirst[2] &&
+                  place(offsetof(PlanCosts, lookups)) == kFirst[3],
               "as kFirst says");
 
 PlanCosts costs_of(const double (&constants)[kConstants]) {
@@ -26,7 +27,11 @@ Features features_of(const PoolJob& job) {
     constants[i] = 1;
     const PlanCosts costs = costs_of(constants);
     const JobCost<typename Cells::Lane, Cells::kIndexed> cost(job, sizeof(typename Cells::Element), costs);
-    found.parts[i] = i < kFirst[1] ? cost.by_rows() : i < kFirst[2] ? cost.by_maps() : cost.by_planes();
+    found.parts[i] = i < kFirst[1]   ? cost.by_rows()
+                     : i < kFirst[2] ? cost.by_maps()
+                     : i < kFirst[3] ? cost.by_planes()
+                                     : cost.by_lookups();
+    if (found.parts[i] == __builtin_inf()) found.parts[i] = 0;  // which cannot be added up
     found.model_chooses = !cost.is_one_long_window();
   }
   found.lanes_are_wide = sizeof(typename Cells::Lane) == 8;

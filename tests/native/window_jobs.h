@@ -12,7 +12,7 @@
 #include "base/element_type.h"
 #include "kernels/targets.h"
 
-constexpr int kPlans = 3;
+constexpr int kPlans = 4;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Random {

@@ -1,9 +1,9 @@
 // The maximum over windows that all planes share, and the index of its first cell. Compiled once per target.
 //
-// Where maps are small, planes lie side by side in the lanes (window_planes.h), and where windows overlap much or maps
-// are narrow, a map's lines are taken together (window_maps.h), if the caller says so: window_cost.h tells what each
-// takes. Else lanes are neighbouring cells of a row. For a row of windows the best over the map's rows goes into a line
-// (window_line.h), from which windows are taken in one of two ways:
+// Where maps are small, planes lie side by side in the lanes (window_planes.h), where windows overlap much or maps are
+// narrow, a map's lines are taken together (window_maps.h), and short windows are looked up (window_lookups.h), if the
+// caller says so: window_cost.h tells what each takes. Else lanes are neighbouring cells of a row. For a row of windows
+// the best over the map's rows goes into a line (window_line.h), from which windows are taken in one of two ways:
 //   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_lines.h);
 //              short ones that start one apart need no line (window_short.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
@@ -20,6 +20,7 @@
 #include "kernels/window_line.h"
 #include "kernels/window_lines.h"
 #include "kernels/window_list.h"
+#include "kernels/window_lookups.h"
 #include "kernels/window_maps.h"
 #include "kernels/window_planes.h"
 #include "kernels/window_short.h"
@@ -62,12 +63,6 @@ class WindowPool {
   static int64_t lines_per_plane(const PoolJob& job) { return job.depth.count * job.rows.count; }
   static int64_t lines(const PoolJob& job) { return job.planes * lines_per_plane(job); }
   static int64_t plane_cells(const PoolJob& job) { return job.depth.size * job.rows.size * job.columns.size; }
-
-  // By the size of the window in the middle.
-  static int64_t lines_per_unit(const PoolJob& job) {
-    const Window z = window_at(job.depth, job.depth.count / 2), y = window_at(job.rows, job.rows.count / 2);
-    return pieces_per_unit(job, lines(job), (z.end - z.start) * (y.end - y.start) * job.columns.size);
-  }
 
   // A line is taken in pieces of so many windows, so that however long it is, its memory is not. Sliding windows that
   // are long make longer pieces, as neighbouring pieces have cells of a window in common.
@@ -263,6 +258,7 @@ struct Pools {
   // Null where the plan cannot compute the job.
   static const PoolKernel* kernel(const PoolJob& job, PoolPlan plan) {
     if (plan == PoolPlan::planes) return Planes::takes(job) ? kernel_of<Planes>() : nullptr;
+    if (plan == PoolPlan::lookups) return by_lookups(job);
     if (plan == PoolPlan::maps) return Maps::takes(job) ? kernel_of<Maps>() : nullptr;
     if constexpr (kMayBeLarge) {
       if (is_large(job)) return kernel_of<LargeWindowPool<Element>>();
@@ -271,10 +267,19 @@ struct Pools {
                                    : kernel_of<WindowPool<Element, Lane, kIndexed, false>>();
   }
 
+  static const PoolKernel* by_lookups([[maybe_unused]] const PoolJob& job) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(Lane) > 1) {
+      using Lookups = LookupPool<Element, Lane, kIndexed>;
+      if (Lookups::takes(job)) return kernel_of<Lookups>();
+    }
+#endif
+    return nullptr;
+  }
+
   static PoolCosts costs(const PoolJob& job) {
-    const bool only_by_rows = is_large(job);
-    return costs_of<Element, Lane, kIndexed>(job, !only_by_rows && Maps::takes(job),
-                                             !only_by_rows && Planes::takes(job));
+    if (is_large(job)) return kOnlyRows;
+    return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job));
   }
 };
 

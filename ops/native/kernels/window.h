@@ -44,15 +44,16 @@ struct PoolKernel {
   void (*run)(const PoolJob&, int64_t unit, void* scratch);
 };
 
-// How a job is computed: by the rows of its maps, by whole maps (kernels/window_maps.h), or with planes side by side
-// (kernels/window_planes.h). By rows every job can be.
-enum class PoolPlan { rows, maps, planes };
-constexpr PoolPlan kPoolPlans[] = {PoolPlan::rows, PoolPlan::maps, PoolPlan::planes};
+// How a job is computed: by the rows of its maps, by whole maps (kernels/window_maps.h), with planes side by side
+// (kernels/window_planes.h), or by lookups (kernels/window_lookups.h). By rows every job can be.
+enum class PoolPlan { rows, maps, planes, lookups };
+constexpr PoolPlan kPoolPlans[] = {PoolPlan::rows, PoolPlan::maps, PoolPlan::planes, PoolPlan::lookups};
+constexpr const char* kPoolPlanNames[] = {"rows", "maps", "planes", "lookups"};
 
 // What a job takes by each of kPoolPlans, in about tenths of nanoseconds, as the model of cost has it: infinity by one
 // that cannot compute it, or that is known to be worse.
 struct PoolCosts {
-  double of[3];
+  double of[4];
 };
 
 // Of so many pieces of work, each of so many cells, as many as read a part of a cache; fewer where workers would go

@@ -1,12 +1,13 @@
-// What a job takes by rows (kernels/window.cc), by maps (window_maps.h) and by planes (window_planes.h), in about
-// tenths of nanoseconds: those that should take about the least are tried (plans/trials.h). The constants are of each
-// instruction set, with indices and without, and of lanes of 64 bits, which most sets compare slowly.
-// tests/native/measure_window_costs.cc fits them to times of random jobs; docs/benchmark/windows.md says how well they
-// choose.
+// What a job takes by rows (kernels/window.cc), by maps (window_maps.h), by planes (window_planes.h) and by lookups
+// (window_lookups.h), in about tenths of nanoseconds: those that should take about the least are tried
+// (plans/trials.h). The constants are of each instruction set, with indices and without, and of lanes of 64 bits, which
+// most sets compare slowly. tests/native/measure_window_costs.cc fits them to times of random jobs;
+// docs/benchmark/windows.md says how well they choose.
 #pragma once
 
 #include "kernels/window_lines.h"
 #include "kernels/window_list.h"
+#include "kernels/window_lookups.h"
 #include "kernels/window_short.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -38,10 +39,16 @@ struct PlanesCost {
   double aligned_input, aligned_output;
   FarCost far;
 };
+struct LookupsCost {
+  double line, piece, tap;
+  double row, row_vector;  // of each piece
+  FarCost far;
+};
 struct PlanCosts {
   RowsCost rows;
   MapsCost maps;
   PlanesCost planes;
+  LookupsCost lookups;
 };
 
 template <bool indexed, bool wide>
@@ -50,66 +57,78 @@ constexpr PlanCosts kPlanCosts = {};
 #if defined(__AVX512BW__)
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
-    {28.1, 4.18, 5.21, 6.04, 1.77, 10.2, 121, 1.61, 3.66, 0.953, {4.48, 0}},
-    {87.7, 23.2, 8.24, 1.55, 38.2, 3.66, 6.01, 3.47, 3.74, 7.38, 2.15, 20.2, 19.3, 10.3, 9.98, 0.236, {3.28, 11.5}},
-    {{9.74, 10.5, 6.05, 8.45}, 16.4, 2.72, 10.4, 0, 9.42, 6.31, 26.6, {6.56, 14}}};
+    {35.6, 8.97, 4.85, 6.85, 2.18, 10.8, 114, 4.37, 3.92, 1.27, {4.07, 0}},
+    {84.5, 22.5, 10.6, 2.53, 39.5, 6.89, 6.47, 5.84, 4.8, 7.68, 1.31, 42.4, 27.5, 5.94, 3.36, 0.679, {3.32, 8.71}},
+    {{10.5, 16.8, 8.62, 9.32}, 11.9, 3, 18.2, 0, 6.15, 3.26, 9.09, {8.1, 19.6}},
+    {23.3, 13.9, 2.97, 1.71, 5.37, {5.04, 1.07}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
-    {18.2, 7.25, 5.07, 5.09, 5.48, 2.02, 40.1, 6.01, 1.77, 2.31, {4.89, 3.67}},
-    {128, 28.4, 5.3, 2.63, 43.2, 4.01, 5.05, 3.97, 3.06, 6.65, 1.51, 10.2, 10.6, 5.6, 2.04, 2.15, {4.37, 8.09}},
-    {{14.7, 18.9, 16.4, 6.93}, 10.2, 2.56, 19, 47.9, 7.57, 0.727, 10.6, {2.97, 20.3}}};
+    {34.9, 9.13, 5.36, 5.56, 7.81, 3.24, 79.3, 6.98, 4.04, 1.45, {5.4, 0}},
+    {95.1, 26.2, 7.25, 2.8, 40.6, 7.36, 6.29, 6.05, 3.91, 5.27, 2.77, 7.79, 9.14, 7.23, 4.13, 0.432, {4.48, 11.1}},
+    {{16.9, 21.8, 18.9, 8.12}, 11.6, 3.02, 13, 14.1, 9.68, 0, 30.4, {6.7, 17.7}},
+    {16.9, 16.3, 3.85, 3.13, 4.59, {6.63, 1.49}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
-    {20.1, 8.13, 9.41, 13.5, 1.78, 21.5, 70.1, 31.1, 0, 4.32, {5.65, 1.09}},
-    {280, 23.4, 14.2, 3.52, 40, 6.17, 11.3, 18.5, 8.48, 18.9, 7.68, 13.6, 67, 2.57, 14.2, 2.41, {4.98, 5.64}},
-    {{23.2, 24.5, 8.95, 34.3}, 13.3, 5.93, 19.9, 0, 7.05, 1.39, 17.5, {9.23, 17.8}}};
+    {24.7, 12.6, 9.78, 14.6, 2.98, 17.6, 102, 32.4, 0, 3.82, {4.94, 5.24}},
+    {232, 15, 23.6, 5.26, 20.2, 5.88, 13.4, 19.3, 7.42, 27.7, 5.3, 28.6, 39.8, 0, 18.3, 0.208, {8.41, 2.57}},
+    {{35.9, 20.2, 9.98, 36}, 15.3, 6.94, 3.22, 254, 6.95, 1.52, 0, {14.1, 22.1}},
+    {23.4, 21.4, 13.3, 0, 16.2, {9.6, 0}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
-    {7.04, 10, 10.6, 11.5, 8.54, 6.84, 50, 22.7, 0, 3.94, {4.53, 7.62}},
-    {364, 20.9, 16.2, 4.31, 16.4, 8.52, 12.6, 38.4, 6.52, 14.3, 6.49, 59.5, 22.7, 4.88, 12.9, 0.567, {4.13, 16.4}},
-    {{57, 30.4, 35.2, 8.46}, 7.71, 6.07, 20.7, 89.3, 6.66, 5.12, 26.8, {4.89, 18.6}}};
+    {19.1, 14.9, 12.8, 12.1, 8.64, 8.31, 131, 8.35, 1.47, 9.82, {5.18, 0.856}},
+    {245, 30.6, 16.9, 6.11, 38.4, 15.3, 14.8, 19.5, 8.67, 15.3, 9.38, 40.2, 22.7, 17.2, 14.4, 0.921, {4.38, 13.2}},
+    {{58.5, 31.2, 36.1, 10.8}, 8.28, 7.24, 21.8, 78.7, 7.49, 0, 14.6, {5.53, 24.2}},
+    {27.1, 14.7, 14.7, 7.16, 15.2, {6.16, 0}}};
 #elif defined(__AVX2__)
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
     {25.7, 5.33, 3.79, 3.04, 2.31, 3.78, 68.6, 6.05, 1.26, 1.79, {2.41, 1.09}},
     {72.5, 21.1, 4.83, 1.76, 43.4, 5.51, 3.68, 4.26, 1.28, 4.23, 2.15, 15.3, 4.88, 0, 4.65, 1.32, {3.36, 3.28}},
-    {{10.8, 6.96, 5.54, 0}, 6.68, 2.1, 23.9, 109, 2.6, 4.93, 22.8, {4.21, 9.15}}};
+    {{10.8, 6.96, 5.54, 0}, 6.68, 2.1, 23.9, 109, 2.6, 4.93, 22.8, {4.21, 9.15}},
+    {}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
     {41, 2.5, 3.92, 3.97, 12.1, 0.782, 149, 3.15, 1.76, 1.84, {0, 0}},
     {110, 32.7, 5.58, 1.77, 19.3, 4.28, 4.52, 5.45, 1.95, 7.43, 4.18, 19, 8.13, 0.132, 15.8, 0.437, {0.874, 0}},
-    {{0, 0, 0, 11.1}, 11.5, 2.26, 10.1, 0, 0, 0, 0, {4.97, 0.997}}};
+    {{0, 0, 0, 11.1}, 11.5, 2.26, 10.1, 0, 0, 0, 0, {4.97, 0.997}},
+    {}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
     {36.6, 5.33, 9.49, 4.99, 4.87, 3.54, 63.3, 38.3, 5.18, 3.01, {3.65, 0}},
     {255, 18.2, 9.17, 3.7, 78.6, 8.12, 8.8, 7.14, 3.46, 5.2, 7.69, 5.47, 16.3, 0.721, 5.66, 0.674, {3.32, 8.67}},
-    {{16.5, 15.3, 12.7, 0}, 7.18, 4.13, 36.7, 0, 1.61, 1.52, 1.96, {1.71, 9.9}}};
+    {{16.5, 15.3, 12.7, 0}, 7.18, 4.13, 36.7, 0, 1.61, 1.52, 1.96, {1.71, 9.9}},
+    {}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
     {46.1, 3.07, 10.8, 4.02, 8.71, 2.81, 19, 37.6, 0, 2.73, {2.4, 3.08}},
     {318, 14.5, 11.6, 4.13, 28.8, 7.21, 10.6, 7.2, 3.32, 4.44, 8.04, 22.7, 9.31, 3.72, 6.4, 1.1, {2.85, 11.8}},
-    {{0, 0, 0, 11.8}, 5.53, 4.38, 33.5, 43.2, 2.87, 0.11, 12.6, {4.55, 12.1}}};
+    {{0, 0, 0, 11.8}, 5.53, 4.38, 33.5, 43.2, 2.87, 0.11, 12.6, {4.55, 12.1}},
+    {}};
 #else
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
     {45.5, 0.208, 6.46, 2.69, 4.13, 2.3, 133, 10.2, 0, 4.05, {1.16, 9.5}},
     {136, 12.8, 8.3, 2.17, 34.9, 2.82, 5.4, 4.65, 0.137, 7.04, 1.76, 16, 20, 1.31, 9.99, 0, {3.16, 6.07}},
-    {{13.3, 8.87, 13.4, 0}, 6.13, 2.83, 13.5, 0, 1.01, 0.0233, 1.09, {5.21, 18.5}}};
+    {{13.3, 8.87, 13.4, 0}, 6.13, 2.83, 13.5, 0, 1.01, 0.0233, 1.09, {5.21, 18.5}},
+    {}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
     {47.5, 0, 9.59, 5.61, 25.8, 3.49, 241, 17.2, 20.1, 4.22, {6.63, 0}},
     {26, 48.7, 4.98, 4.56, 53.4, 0, 9.54, 3.38, 4.2, 7.18, 8.4, 0.985, 20, 11.7, 7, 0, {1.02, 0}},
-    {{0, 0, 0, 26.9}, 1.01, 7.17, 27.3, 0, 0, 0, 0, {3.55, 0.512}}};
+    {{0, 0, 0, 26.9}, 1.01, 7.17, 27.3, 0, 0, 0, 0, {3.55, 0.512}},
+    {}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
     {41.1, 6.24, 16.8, 6.42, 4.85, 14.4, 75.3, 17, 0, 12.8, {0, 5.05}},
     {310, 29.8, 13.2, 4.4, 117, 1.08, 18.9, 13.4, 3.16, 6.6, 7.89, 5.26, 20, 0.423, 0, 0, {1.01, 0}},
-    {{26.2, 27, 26.5, 0}, 9.28, 5.6, 17.3, 1.01, 1.01, 1.34, 0, {12.8, 9.74}}};
+    {{26.2, 27, 26.5, 0}, 9.28, 5.6, 17.3, 1.01, 1.01, 1.34, 0, {12.8, 9.74}},
+    {}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
     {1.07, 18.7, 28.3, 8.44, 68.9, 10.1, 55, 14.7, 73.3, 11, {28.4, 0}},
     {5.33, 5.33, 64.5, 11.7, 48.5, 28.4, 27.7, 11.3, 10.5, 15.6, 12.4, 0, 20, 0, 6.05, 0.579, {14.6, 12.4}},
-    {{0, 0, 0, 60.4}, 1.13, 15.8, 14.2, 166, 12.1, 0, 2.17, {20, 37.7}}};
+    {{0, 0, 0, 60.4}, 1.13, 15.8, 14.2, 166, 12.1, 0, 2.17, {20, 37.7}},
+    {}};
 #endif
 
 // The windows of an axis that has a list of them.
@@ -257,6 +276,17 @@ class JobCost {
     return group * static_cast<double>((job_.planes + kLanes - 1) / kLanes) + far(cost.far);
   }
 
+  // Infinity where a row cannot be cut into pieces.
+  double by_lookups() const {
+    const LookupsCost& cost = costs_.lookups;
+    const LookupPieces found = lookup_pieces<Lane>(job_);
+    if (found.count == 0) return __builtin_inf();
+    const auto pieces = static_cast<double>(found.count);
+    const double of_line = cost.line + pieces * (cost.piece + cost.tap * static_cast<double>(found.taps - 1));
+    const double of_row = pieces * (cost.row + cost.row_vector * static_cast<double>(found.vectors));
+    return (lines_ * of_line + map_rows_ * of_row) * static_cast<double>(job_.planes) + far(cost.far);
+  }
+
   // Whether a plane's only window lies in one row: it is folded to a vector before anything is transposed.
   bool is_one_long_window() const {
     return columns_.count == 1 && depth_.cells == 1 && rows_.cells == 1 && columns_.cells > 2 * kLanes;
@@ -299,16 +329,19 @@ class JobCost {
   double far_input_, far_output_;  // lines of memory
 };
 
-// Of the plans that can compute the job.
+// Where no other plan can compute the job, or is known to be worse.
+constexpr PoolCosts kOnlyRows = {{1, __builtin_inf(), __builtin_inf(), __builtin_inf()}};
+
+// By maps and by planes where these can compute the job.
 template <class Element, class Lane, bool indexed>
 PoolCosts costs_of(const PoolJob& job, bool maps, bool planes) {
   constexpr double kNever = __builtin_inf();
-  constexpr PoolCosts kOnlyRows = {{1, kNever, kNever}};
-  if (!maps && !planes) return kOnlyRows;
+  const bool lookups = lookup_pieces<Lane>(job).count > 0;
+  if (!maps && !planes && !lookups) return kOnlyRows;
   constexpr const PlanCosts& costs = kPlanCosts<indexed, sizeof(Lane) == 8>;
   const JobCost<Lane, indexed> cost(job, sizeof(Element), costs);
   if (cost.is_one_long_window()) return kOnlyRows;
-  return {{cost.by_rows(), maps ? cost.by_maps() : kNever, planes ? cost.by_planes() : kNever}};
+  return {{cost.by_rows(), maps ? cost.by_maps() : kNever, planes ? cost.by_planes() : kNever, cost.by_lookups()}};
 }
 
 // A job's cells as the kernels take them: elements, widened to lanes that hold every position in a plane and one more

@@ -45,6 +45,13 @@ inline void list_windows(const PoolAxis& axis, int64_t first, int64_t count, Win
   }
 }
 
+// Of a job's lines, each a row of windows: by the size of the window in the middle.
+inline int64_t lines_per_unit(const PoolJob& job) {
+  const Window z = window_at(job.depth, job.depth.count / 2), y = window_at(job.rows, job.rows.count / 2);
+  return pieces_per_unit(job, job.planes * job.depth.count * job.rows.count,
+                         (z.end - z.start) * (y.end - y.start) * job.columns.size);
+}
+
 // A number that is known when code is compiled, as an argument.
 template <int number>
 struct Number {

@@ -185,6 +185,21 @@ inline V table_lookup_lanes(V v, V lanes) {
   return __builtin_shuffle(v, lanes);
 #endif
 }
+
+// The same, of the lanes of `a` and then `b`.
+template <class V>
+inline V two_tables_lookup_lanes(V a, V b, V lanes) {
+  static_assert(sizeof(a[0]) > 1);
+#if defined(__clang__)
+  const __m512i lower = reinterpret_cast<__m512i>(a), upper = reinterpret_cast<__m512i>(b);
+  const __m512i which = reinterpret_cast<__m512i>(lanes);
+  if constexpr (sizeof(a[0]) == 2) return reinterpret_cast<V>(_mm512_permutex2var_epi16(lower, which, upper));
+  if constexpr (sizeof(a[0]) == 4) return reinterpret_cast<V>(_mm512_permutex2var_epi32(lower, which, upper));
+  if constexpr (sizeof(a[0]) == 8) return reinterpret_cast<V>(_mm512_permutex2var_epi64(lower, which, upper));
+#else
+  return __builtin_shuffle(a, b, lanes);
+#endif
+}
 #endif
 
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
