@@ -21,7 +21,7 @@ from onnx_maxpool.benchmark.inputs import agreed, row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, differing_cells, take_turns
 from onnx_maxpool.benchmark.models import our_model
 from onnx_maxpool.benchmark.overheads import OVERHEADS
-from onnx_maxpool.benchmark.peers import FORMS, INEXACT, OURS, PEERS, TRAFFIC, per_channel, whole_tensor
+from onnx_maxpool.benchmark.peers import FORMS, INEXACT, OURS, PEERS, SESSION, TRAFFIC, per_channel, whole_tensor
 from onnx_maxpool.benchmark.processes import RefusalError, Runtime
 from onnx_maxpool.benchmark.report.tables import digits, factor
 from onnx_maxpool.benchmark.results import Entry, Overhead, Results, RowResult, quartiles, read_results, timing
@@ -108,7 +108,7 @@ def test_rows_are_well_formed() -> None:
     assert {row.case.operator for row in ROWS} == operators
     assert {row.curve for row in ROWS if row.curve} == {"number of ROIs", "cells per ROI"}
     assert {row.case.operator for row in chosen(quick=True)} == {row.case.operator for row in ROWS}
-    assert set(peers.MODULES) == {OURS, *FORMS, *PEERS, TRAFFIC}
+    assert set(peers.MODULES) == {OURS, *FORMS, *PEERS, TRAFFIC, SESSION}
     for row in ROWS:
         assert output_bytes(row) > 0
 

@@ -20,7 +20,7 @@ from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, drawn, group_
 from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, lost, worst
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes
-from onnx_maxpool.benchmark.peers import OURS
+from onnx_maxpool.benchmark.peers import OURS, SESSION
 from onnx_maxpool.benchmark.processes import Runtime
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
 from onnx_maxpool.benchmark.rows import ROI_CASES, AdaptiveCase, Row, SlidingCase, output_bytes
@@ -116,7 +116,7 @@ def test_a_peer_far_behind_is_timed_once() -> None:
         Contestant(runtime, Row(ROI_CASES[5]), Entry(), 15, [(runtime.seconds, 1)])  # type: ignore[arg-type]
         for runtime in runtimes
     ]
-    take_turns(entered)
+    take_turns(entered[0], entered[1:])
     assert [runtime.asked > 0 for runtime in runtimes] == [True, True, True, False]
     medians = [contestant.entry.timing.median for contestant in entered if contestant.entry.timing is not None]
     assert medians == [9.0, 1.0, 2.9, 3.1]
@@ -139,6 +139,7 @@ def test_a_small_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     run, row, *others = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     assert (run["record"], run["settings"]["seed"]) == ("run", seed)
     assert (row["record"], row["name"], row["threads"]) == ("row", chosen.name, 1)
+    assert row["microseconds"].keys() == {OURS, "ONNX Runtime", SESSION}
     assert row["ratio"] == pytest.approx(
         row["microseconds"]["ONNX Runtime"][1] / row["microseconds"][OURS][1], rel=0.01
     )

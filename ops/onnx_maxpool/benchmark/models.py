@@ -11,7 +11,7 @@ from onnx import helper
 from onnx_maxpool.benchmark.inputs import graph_constants
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, GraphCase, RoiCase, Row, SlidingCase
 from onnx_maxpool.graph.building import Declared, as_array, one_node, parsed
-from onnx_maxpool.types import Array, dtype_of
+from onnx_maxpool.types import Array, dtype_of, element_type
 
 ONNX_OPSET = 12
 """The newest that stock runtimes pool ROIs in is below 22; 12 brings the integer types of MaxPool."""
@@ -40,6 +40,12 @@ def standard_model(row: Row, inputs: Mapping[str, Array]) -> onnx.ModelProto:
     if isinstance(row.case, GraphCase):
         return graph_model(row.case, row.type, ONNX_OPSET)
     return model(standard_node(row.case), row, inputs, {"": ONNX_OPSET})
+
+
+def idle_model(inputs: Mapping[str, Array]) -> onnx.ModelProto:
+    """A graph with these inputs whose only node reads no cell. Shapes are left open, so that no optimizer folds it."""
+    declared = ", ".join(f"{element_type(array)}[] {name}" for name, array in inputs.items())
+    return parsed(f"idle ({declared}) => (int64[] Y) {{ Y = Shape (X) }}", opset=13)
 
 
 def graph_model(case: GraphCase, type_: str, opset: int) -> onnx.ModelProto:

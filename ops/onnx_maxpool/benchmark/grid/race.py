@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from onnx_maxpool.benchmark.grid.shapes import drawn, group_of
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes, compare
-from onnx_maxpool.benchmark.peers import OURS
+from onnx_maxpool.benchmark.peers import OURS, SESSION
 from onnx_maxpool.benchmark.processes import RefusalError
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
 from onnx_maxpool.benchmark.rows import Row
@@ -58,26 +58,31 @@ def race(
 
 
 def race_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
-    """One row: made ready everywhere, outputs compared, then timed in turns."""
+    """One row: made ready everywhere, outputs compared, then timed in turns, and what the session alone takes."""
     result = RowResult(row, threads, 0, 0)  # no report of the grid shows bytes, and to make the inputs takes time
     entered: list[Contestant] = []
-    try:
-        for name in (OURS, *runtimes.results.settings["peers"]):
+
+    def enter(*names: str) -> Sequence[Contestant]:
+        before = len(entered)
+        for name in names:
             entry = result.entries[name] = Entry()
             try:
                 runtime = runtimes.get(name, threads)
-                seconds = runtime.ask("prepare", row)
-                entered.append(Contestant(runtime, row, entry, MOST_ROUNDS, [(seconds, 1)]))
+                entered.append(Contestant(runtime, row, entry, MOST_ROUNDS, [(runtime.ask("prepare", row), 1)]))
             except RefusalError as refusal:
                 entry.refusal = str(refusal)
-                if name == OURS:
-                    return result
-        try:
-            compare_digests(entered[0], entered[1:])
-        except RefusalError as refusal:  # our own process ended: the row is a failure, and the next one goes on
-            entered[0].refuse(refusal)
+        return entered[before:]
+
+    try:
+        if not (ours := enter(OURS)):
             return result
-        take_turns([contestant for contestant in entered if contestant.entry.refusal is None])
+        peers = enter(*runtimes.results.settings["peers"])
+        try:
+            compare_digests(ours[0], peers)
+        except RefusalError as refusal:  # our own process ended: the row is a failure, and the next one goes on
+            ours[0].refuse(refusal)
+            return result
+        take_turns(ours[0], [peer for peer in peers if peer.entry.refusal is None], enter(SESSION))
     finally:
         for contestant in entered:
             contestant.leave()
@@ -100,11 +105,10 @@ def compare_digests(ours: Contestant, peers: Sequence[Contestant]) -> None:
         peer.samples[:] = samples if peer.entry.refusal is None else []
 
 
-def take_turns(entered: Sequence[Contestant]) -> None:
-    """Samples of ours and of whoever may be the fastest peer, until the row's time is over."""
-    first = {id(contestant): contestant.samples[0][0] for contestant in entered}
-    fastest = min((first[id(contestant)] for contestant in entered[1:]), default=0.0)
-    active = [c for c in entered if c is entered[0] or first[id(c)] <= BEHIND * fastest]
+def take_turns(ours: Contestant, peers: Sequence[Contestant], others: Sequence[Contestant] = ()) -> None:
+    """Samples of ours, of whoever may be the fastest peer and of others, until the row's time is over."""
+    fastest = min((peer.samples[0][0] for peer in peers), default=0.0)
+    active = [ours, *(peer for peer in peers if peer.samples[0][0] <= BEHIND * fastest), *others]
     for contestant in active:
         contestant.samples.clear()
     end = time.monotonic() + SECONDS_PER_ROW
@@ -114,7 +118,7 @@ def take_turns(entered: Sequence[Contestant]) -> None:
         start = turn % len(active)
         for contestant in (*active[start:], *active[:start]):
             contestant.take_turn(turn)
-    for contestant in entered:
+    for contestant in (ours, *peers, *others):
         if contestant.samples:
             contestant.entry.timing = timing(contestant.samples)
 

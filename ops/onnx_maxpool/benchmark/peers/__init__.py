@@ -1,4 +1,4 @@
-"""What a row is timed in: this package's library and its portable forms, the peers, and memory traffic.
+"""What a row is timed in: this package's library and its portable forms, the peers, and what no kernel can undercut.
 
 A module here has `versions()`, the packages that it stands for, and `prepare(row, inputs, threads)`, which returns a
 `Call` or raises whatever the runtime raises where it does not take the row. It imports its runtime at the top, so a
@@ -44,7 +44,7 @@ class Peer(Protocol):
         """The row, ready to run on so many threads."""
 
 
-OURS, TRAFFIC = "onnx-maxpool", "memory traffic"
+OURS, TRAFFIC, SESSION = "onnx-maxpool", "memory traffic", "session alone"
 MODULES = {
     OURS: "ours",
     "with control flow": "portable.WITH_CONTROL_FLOW",
@@ -55,12 +55,13 @@ MODULES = {
     "Paddle": "paddle",
     "MNN": "mnn",
     TRAFFIC: "memory_traffic",
+    SESSION: "onnxruntime.SESSION_ALONE",
 }
 """The module of each, or an object in one, by the name under which tables and plots show it."""
 
 FORMS = ("with control flow", "without control flow")
 """Of `to_portable`, in ONNX Runtime without our library."""
-PEERS = tuple(name for name in MODULES if name not in (OURS, *FORMS, TRAFFIC))
+PEERS = tuple(name for name in MODULES if name not in (OURS, *FORMS, TRAFFIC, SESSION))
 
 
 class Inexact(NamedTuple):

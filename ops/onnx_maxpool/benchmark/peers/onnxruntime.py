@@ -10,7 +10,7 @@ from importlib.metadata import version
 import onnxruntime as ort
 
 from onnx_maxpool.adapters.arrays import from_ort_value, to_ort_value
-from onnx_maxpool.benchmark.models import standard_model
+from onnx_maxpool.benchmark.models import idle_model, standard_model
 from onnx_maxpool.benchmark.peers import Call, per_channel
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Row
 from onnx_maxpool.types import Array
@@ -31,6 +31,22 @@ def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
     if not isinstance(row.case, AdaptiveCase):
         return call
     return replace(call, outputs=lambda: per_channel(call.outputs(), inputs["X"].shape))
+
+
+class SessionAlone:
+    """A session whose only node does next to nothing. No node of a session takes less, ours included."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions by distribution."""
+        return versions()
+
+    def prepare(self, row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
+        """A graph with the row's inputs, ready to run on so many threads."""
+        model = idle_model(inputs).SerializeToString()
+        return bound_call(ort.InferenceSession(model, session_options(threads), ["CPUExecutionProvider"]), inputs)
+
+
+SESSION_ALONE = SessionAlone()
 
 
 def session_options(threads: int) -> ort.SessionOptions:

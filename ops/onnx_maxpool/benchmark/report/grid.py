@@ -12,7 +12,7 @@ from rich.text import Text
 
 from onnx_maxpool.benchmark.grid.race import group_of_result
 from onnx_maxpool.benchmark.grid.summary import Distribution, clearly_lost, distributions, lost, ratio, worst
-from onnx_maxpool.benchmark.peers import OURS, PEERS
+from onnx_maxpool.benchmark.peers import OURS, PEERS, SESSION
 from onnx_maxpool.benchmark.report.tables import NOTHING, digits, factor, literal, place, refusals, table
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import count_of
@@ -24,7 +24,8 @@ ABOUT = (
     "volumes, 1 to 10,000 ROIs from one cell to the whole map, 1 to 28 bins a side, windows of 1 to 16 with strides "
     "and paddings, adaptive sizes from 1 to 100, every type that a peer supports. Each row is timed in all runtimes in "
     "turns. The ratio is the fastest peer's median over ours: below 1 the row is lost. It is clearly lost where the "
-    "quartiles of the samples do not overlap."
+    "quartiles of the samples do not overlap. Session alone is a run of ONNX Runtime with the same inputs whose only "
+    "node does next to nothing: no node takes less."
 )
 
 
@@ -44,6 +45,11 @@ def grid_line(result: RowResult, done: int, wanted: int) -> str:
 def micro(seconds: float) -> str:
     """In microseconds."""
     return digits(seconds * 1e6)
+
+
+def micro_of(result: RowResult, name: str) -> str:
+    """An entry's median in microseconds, if it was timed."""
+    return micro(result.medians[name]) if name in result.medians else NOTHING
 
 
 def grid_report(runs: Sequence[Results]) -> Group:
@@ -87,21 +93,20 @@ def summary_lines(found: list[Distribution]) -> Iterator[list[str]]:
 
 def lost_lines(rows: Sequence[RowResult]) -> Iterator[list[str]]:
     """The header, then a line for each row that is lost, the worst first."""
-    yield ["row", "ratio", "fastest peer", OURS, "the peer"]
+    yield ["row", "ratio", "fastest peer", OURS, "the peer", SESSION]
     for result in lost(rows):
         peer = result.fastest_peer
         assert peer is not None
-        times = [micro(result.medians[name]) for name in (OURS, peer)]
+        times = [micro_of(result, name) for name in (OURS, peer, SESSION)]
         yield [result.place, ratio_cell(result), peer, *times]
 
 
 def worst_lines(rows: Sequence[RowResult], group: Distribution) -> Iterator[list[str]]:
     """The header, then a line for each of the worst rows: medians in microseconds."""
     names = [name for name in PEERS if any(name in result.medians for result in in_group(rows, group))]
-    yield ["row", "ratio", OURS, *names]
+    yield ["row", "ratio", OURS, *names, SESSION]
     for result in worst(rows, group.group, group.threads, WORST):
-        medians = result.medians
-        times = [micro(medians[name]) if name in medians else NOTHING for name in (OURS, *names)]
+        times = [micro_of(result, name) for name in (OURS, *names, SESSION)]
         yield [f"{result.row.case}, {result.row.type}", ratio_cell(result), *times]
 
 
