@@ -38,9 +38,11 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
 // faster.
 constexpr int64_t kSmallRois = 16, kSmallBins = 256;
 constexpr double kSmallCells = 16 << 10, kFewCells = 256;
-// Where all channels have so few bins, the cells mode takes less time than to fill vectors. Of so few channels, bins
-// are looked up in less, where vectors have 64 bytes (kernels/roi_few_channels.h).
-constexpr int64_t kFewBins = 16, kFewLookedUp = 16;
+// Where all channels have so few bins, the cells mode takes less time than to fill vectors.
+constexpr int64_t kFewBins = 16;
+// Where vectors have 64 bytes, bins of so few channels are looked up in less (kernels/roi_few_channels.h), on narrow
+// maps as in the mode for these. So more ROIs are small, and more bins of all channels.
+constexpr int64_t kFewLookedUp = 16, kLookedUpRois = 64, kLookedUpBins = 2048;
 
 // No fewer than the bins of all channels have: neighbours share at most one row and one column. An empty bin has one.
 double cells_of(const RoiShape& shape, const RoiWindows& windows) {
@@ -58,12 +60,15 @@ double cells_of(const RoiShape& shape, const RoiWindows& windows) {
 // The mode of a run that is too small to choose a plan; null of others.
 RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows) {
   const int64_t bins = shape.rois * shape.bins_y * shape.bins_x;
+  if (shape.line_bytes >= 64 && shape.channels <= kFewLookedUp) {
+    const bool are_few = shape.rois <= kLookedUpRois && bins * shape.channels <= kLookedUpBins;
+    return are_few && cells_of(shape, windows) <= kSmallCells ? &RoiKernel::few_channels : nullptr;
+  }
   if (shape.rois > kSmallRois || bins > kSmallBins) return nullptr;
   const double cells = cells_of(shape, windows);
+  if (bins * shape.channels <= kFewBins && cells <= kFewCells) return &RoiKernel::cells;
   const bool is_plain = shape.blocks == 1 && shape.width > shape.narrow_map_width;
   const bool is_small = cells <= (is_plain ? kSmallCells : kFewCells);
-  if (is_small && shape.line_bytes >= 64 && shape.channels <= kFewLookedUp) return &RoiKernel::few_channels;
-  if (bins * shape.channels <= kFewBins && cells <= kFewCells) return &RoiKernel::cells;
   return is_small ? &RoiKernel::separate : nullptr;
 }
 
