@@ -332,12 +332,12 @@ void leaves_small_runs_as_they_are() {
   shape.bins_y = shape.bins_x = 7;
   require(plan_of(shape, 12, 12).cycles > 2 * small.cycles, "many bins are a small run");
   // Bins of few channels are looked up, on narrow maps too, where vectors have 64 bytes.
-  RoiShape few = {8, 3, 13, 13, 64, 1, 1, 1, 16, 16, 2, 8 * 3 * 13 * 13 * 4, 64};
+  RoiShape few = {8, 3, 13, 13, 150, 1, 1, 1, 16, 16, 2, 8 * 3 * 13 * 13 * 4, 64};
   const double looked_up = plan_of(few, 6, 6).cycles;
-  require(plan_of(few, 6, 6).mode == &RoiKernel::few_channels, "64 ROIs of few channels have a plan");
+  require(plan_of(few, 6, 6).mode == &RoiKernel::few_channels, "150 ROIs of few channels have a plan");
   require(plan_of(few, 12, 12).cycles > 2 * looked_up, "many cells of few channels are a small run");
   few.line_bytes = 32;
-  require(plan_of(few, 6, 6).cycles > 2 * looked_up, "64 ROIs are a small run without lookups");
+  require(plan_of(few, 6, 6).cycles > 2 * looked_up, "150 ROIs are a small run without lookups");
 }
 
 // Few channels that are pooled straight from the map are read with the widest vectors, from two rows on.

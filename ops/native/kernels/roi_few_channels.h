@@ -4,7 +4,8 @@
 //   rows of a row of bins ----> line ----> bins, folded ----> output
 //                  window_line.h        window_gather.h
 //
-// With AVX-512, bins that are no wider than a vector are looked up in one, as in a narrow map.
+// With AVX-512, bins that are no wider than a vector are looked up in one, as in a narrow map. An ROI's only bin is
+// folded from the map, without a line.
 #pragma once
 
 #include "kernels/roi.h"
@@ -32,7 +33,11 @@ class FewChannelsPool {
     const FewChannelsPool pool(job, scratch);
     for (int64_t i = unit.begin; i < unit.end; ++i) {
       const int64_t roi = job.rois_by_image[i];
-      pool.is_short(roi) ? pool.pool_short_roi(unit.image, roi) : pool.pool_roi(unit.image, roi);
+      if (job.dims.bins_y * job.dims.bins_x == 1) {
+        pool.pool_single(unit.image, roi);
+      } else {
+        pool.is_short(roi) ? pool.pool_short_roi(unit.image, roi) : pool.pool_roi(unit.image, roi);
+      }
     }
   }
 
@@ -58,6 +63,36 @@ class FewChannelsPool {
   static int64_t pitch(const RoiJob& job) { return (job.dims.width / kLanes + 2) * kLanes; }
   RowLine line(int64_t i) const { return line_at(lines_, i * pitch_); }
   static bool is_empty(RoiWindow window) { return window.start >= window.end; }
+
+  // So many columns of these rows, to the first cache.
+  ONNX_MAXPOOL_INLINE void fetch(const Key* from, RoiWindow rows, int64_t count) const {
+    for (int64_t y = rows.start; y < rows.end; ++y) {
+      prefetch(from, y * job_.dims.width);
+      prefetch(from, y * job_.dims.width + count - 1);
+    }
+  }
+
+  // The ROI's only bin, of each channel: its rows are folded as they come, and there is no line.
+  ONNX_MAXPOOL_NOINLINE void pool_single(int64_t image, int64_t roi) const {
+    using V = Vector<Key, kVectorBytes>;
+    const RoiDims dims = job_.dims;
+    const CellReader<Key, Key, false> reader(planes_);
+    const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
+    const int64_t cells = dims.height * dims.width;
+    const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells;
+    Key* const to = static_cast<Key*>(job_.y) + roi * dims.channels;
+    for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
+      if (is_far_ && channel + kAhead < dims.channels) {
+        fetch(plane + kAhead * cells + columns.start, rows, columns.end - columns.start);
+      }
+      V best = V{} + kLowest<Key>;
+      for (int64_t y = rows.start; y < rows.end && !is_empty(columns); ++y) {
+        best = max(best, fold(reader, plane + y * dims.width, 0, {columns.start, columns.end}).key);
+      }
+      const bool none = is_empty(rows) || is_empty(columns);
+      to[channel] = none ? Key{} : reader.order.from_key(V{} + greatest_lane<Key>(best))[0];  // M9
+    }
+  }
 
 #if defined(__AVX512BW__)
   bool is_short(int64_t roi) const {
@@ -94,11 +129,7 @@ class FewChannelsPool {
     Key* to = static_cast<Key*>(job_.y) + roi * dims.channels * dims.bins_y * dims.bins_x + first;
     for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
       if (is_far_ && channel + kAhead < dims.channels) {
-        const Key* const ahead = plane + kAhead * cells;
-        for (int64_t y = rows[0].start; y < rows[dims.bins_y - 1].end; ++y) {
-          prefetch(ahead, y * dims.width);
-          prefetch(ahead, y * dims.width + width - 1);
-        }
+        fetch(plane + kAhead * cells, {rows[0].start, rows[dims.bins_y - 1].end}, width);
       }
       for (int64_t y = 0; y < dims.bins_y; ++y, to += dims.bins_x) {
         const int64_t lines = rows[y].end - rows[y].start;

@@ -98,6 +98,11 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
 }
 
 void RoiCost::add_few_channels(double width, double tallest, double widest, double weight) {
+  if (shape_.bins_y * shape_.bins_x == 1) {
+    few_channels_ += weight * (kFoldedBin + tallest * (kFoldedRow + kFoldedVector * rounded_up(width / line_lanes_)));
+    few_channels_rois_ += weight * kFoldedRoi;
+    return;
+  }
   const auto bins_x = static_cast<double>(shape_.bins_x), rows = static_cast<double>(shape_.bins_y) * weight;
   if (has_64_byte_vectors_ && widest <= line_lanes_ && width <= kLookedUpVectors * line_lanes_) {
     double pieces = 1;  // without divisions where an ROI is small

@@ -59,6 +59,10 @@ constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVec
 // channel such a piece, a step by which its bins are taken, and a row of the map.
 constexpr double kLookedUpRoi = 50, kPiece = 25, kPieceRow = 11, kLookup = 1.6, kPieceLine = 1.2;
 
+// The same of ROIs of one bin, which is folded from the map: an ROI; and for each channel the bin, a row of the map,
+// and as many of its cells as a vector has.
+constexpr double kFoldedRoi = 25, kFoldedBin = 12, kFoldedRow = 2.5, kFoldedVector = 1;
+
 // The cells mode: an ROI; and for each channel a bin, and a cell.
 constexpr double kCellsRoi = 40, kCellsBin = 26, kCell = 2.8;
 

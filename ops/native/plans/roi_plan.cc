@@ -42,7 +42,7 @@ constexpr double kSmallCells = 16 << 10, kFewCells = 256;
 constexpr int64_t kFewBins = 16;
 // Where vectors have 64 bytes, bins of so few channels are looked up in less (kernels/roi_few_channels.h), on narrow
 // maps as in the mode for these. So more ROIs are small, and more bins of all channels.
-constexpr int64_t kFewLookedUp = 16, kLookedUpRois = 64, kLookedUpBins = 2048;
+constexpr int64_t kFewLookedUp = 16, kLookedUpRois = 256, kLookedUpBins = 4096;
 
 // No fewer than the bins of all channels have: neighbours share at most one row and one column. An empty bin has one.
 double cells_of(const RoiShape& shape, const RoiWindows& windows) {
