@@ -114,6 +114,9 @@ struct Halves {
     const Keys<Key, kLanes> v(random);
     expect_lanes<Key>("lower_half", lower_half<Key>(v.vector()), [&](int i) { return v.at[i]; });
     expect_lanes<Key>("upper_half", upper_half<Key>(v.vector()), [&](int i) { return v.at[kLanes / 2 + i]; });
+    Key greatest = v.at[0];
+    for (Key key : v.at) greatest = key > greatest ? key : greatest;
+    expect<Key>("greatest_lane", bytes, 0, greatest_lane<Key>(v.vector()), greatest);
   }
 };
 

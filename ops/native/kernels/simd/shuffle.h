@@ -152,26 +152,22 @@ inline Vector<Key, sizeof(V) / 2> upper_half(V v) {
   return lanes_from<Key, half>(v, typename MakeSequence<half>::type{});
 }
 
-// The greatest lane: halves of halves.
+// The greatest lane: of halves, and of a block's halves of halves.
 template <int apart, int lanes>
 struct Turned {
   static constexpr int of(int i) { return (i + apart) % lanes; }
 };
-template <class Key, int apart, class V>
-inline Key greatest_of_block(V v) {
-  const V best = max(v, shuffled<Key, Turned<apart, sizeof(V) / sizeof(Key)>>(v, v));
-  if constexpr (apart > 1) {
-    return greatest_of_block<Key, apart / 2>(best);
-  } else {
-    return best[0];
-  }
-}
-template <class Key, class V>
+template <class Key, int apart = 8 / sizeof(Key), class V>
 inline Key greatest_lane(V v) {
   if constexpr (sizeof(V) > 16) {
     return greatest_lane<Key>(max(lower_half<Key>(v), upper_half<Key>(v)));
   } else {
-    return greatest_of_block<Key, sizeof(V) / sizeof(Key) / 2>(v);
+    const V best = max(v, shuffled<Key, Turned<apart, sizeof(V) / sizeof(Key)>>(v, v));
+    if constexpr (apart > 1) {
+      return greatest_lane<Key, apart / 2>(best);
+    } else {
+      return best[0];
+    }
   }
 }
 
