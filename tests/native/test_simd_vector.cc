@@ -94,35 +94,33 @@ struct Prefetch {
   }
 };
 
-#if defined(__AVX512BW__)
 template <class Key, int bytes>
 struct LoadAndStoreN {
   static constexpr int kLanes = bytes / sizeof(Key);
   using V = Vector<Key, bytes>;
   static void run(Random& random) {
-    if constexpr (bytes == 64) {
-      const Keys<Key, 2 * kLanes> from(random), before(random);
-      for (int count = 1; count <= kLanes; ++count) {
-        const int offset = static_cast<int>(random.bits() % kLanes);
-        const V v = load_n<V>(from.at + offset, count);
-        expect_lanes<Key>("load_n", v, [&](int i) { return i < count ? from.at[offset + i] : Key{0}; });
-        Keys<Key, 2 * kLanes> to = before;
-        store_n(to.at + offset, load<V>(from.at + offset), count);
-        for (int i = 0; i < 2 * kLanes; ++i) {
-          const bool inside = offset <= i && i < offset + count;
-          expect<Key>("store_n", bytes, i, to.at[i], inside ? from.at[i] : before.at[i]);
-        }
+    const Keys<Key, 2 * kLanes> from(random), before(random);
+    for (int count = 1; count <= kLanes; ++count) {
+      const int offset = static_cast<int>(random.bits() % kLanes);
+      const V v = load_n<V>(from.at + offset, count);
+      expect_lanes<Key>("load_n", v, [&](int i) { return i < count ? from.at[offset + i] : Key{0}; });
+      Keys<Key, 2 * kLanes> to = before;
+      store_n(to.at + offset, load<V>(from.at + offset), count);
+      for (int i = 0; i < 2 * kLanes; ++i) {
+        const bool inside = offset <= i && i < offset + count;
+        expect<Key>("store_n", bytes, i, to.at[i], inside ? from.at[i] : before.at[i]);
       }
-      // What is not asked for is not read: here it may not be.
-      for (int count = 1; count <= kLanes; ++count) {
-        Key* const last = static_cast<Key*>(test_simd::end_of_memory()) - count;
-        store_n(last, load<V>(from.at), count);
-        expect_lanes<Key>("load_n", load_n<V>(last, count), [&](int i) { return i < count ? from.at[i] : Key{0}; });
-      }
+    }
+    // What is not asked for is not read: here it may not be.
+    for (int count = 1; count <= kLanes; ++count) {
+      Key* const last = static_cast<Key*>(test_simd::end_of_memory()) - count;
+      store_n(last, load<V>(from.at), count);
+      expect_lanes<Key>("load_n", load_n<V>(last, count), [&](int i) { return i < count ? from.at[i] : Key{0}; });
     }
   }
 };
 
+#if defined(__AVX512BW__)
 template <class Key, int bytes>
 struct TableLookupLanes {
   static constexpr int kLanes = bytes / sizeof(Key);
@@ -145,8 +143,8 @@ struct TableLookupLanes {
 
 constexpr int kMost = 5 * kVectorBytes, kRoom = kMost + 2 * kVectorBytes;
 
-// Copies of every length between places of every alignment. Each is two buffers on, as
-// kernels have it: the copy before may still read the other one.
+// Copies of every length between places of every alignment. Each is two buffers on, as kernels have it: the copy before
+// may still read the other one.
 void check_streamed_copy(Random& random, bool in_steps) {
   alignas(64) char from[2][kRoom], to[kRoom * 8], expected[kRoom * 8];
   for (char& byte : to) byte = static_cast<char>(random.bits() >> 20);
@@ -183,8 +181,8 @@ void test_vector() {
   for_each_vector<AllFalse>();
   for_each_vector<PromoteAndTruncate>();
   for_each_vector<Prefetch>();
-#if defined(__AVX512BW__)
   for_each_vector<LoadAndStoreN>();
+#if defined(__AVX512BW__)
   for_each_vector<TableLookupLanes>();
 #endif
 }

@@ -22,16 +22,17 @@ PlanCosts costs_of(const double (&constants)[kConstants]) {
 template <class Cells>
 Features features_of(const PoolJob& job) {
   Features found = {};
+  const LookupPieces pieces = lookup_pieces<typename Cells::Lane>(job);
   for (int i = 0; i < kConstants; ++i) {
     double constants[kConstants] = {};
     constants[i] = 1;
     const PlanCosts costs = costs_of(constants);
     const JobCost<typename Cells::Lane, Cells::kIndexed> cost(job, sizeof(typename Cells::Element), costs);
-    found.parts[i] = i < kFirst[1]   ? cost.by_rows()
-                     : i < kFirst[2] ? cost.by_maps()
-                     : i < kFirst[3] ? cost.by_planes()
-                                     : cost.by_lookups();
-    if (found.parts[i] == __builtin_inf()) found.parts[i] = 0;  // which cannot be added up
+    found.parts[i] = i < kFirst[1]      ? cost.by_rows()
+                     : i < kFirst[2]    ? cost.by_maps()
+                     : i < kFirst[3]    ? cost.by_planes()
+                     : pieces.count > 0 ? cost.by_lookups(pieces)
+                                        : 0;
     found.model_chooses = !cost.is_one_long_window();
   }
   found.lanes_are_wide = sizeof(typename Cells::Lane) == 8;

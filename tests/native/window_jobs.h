@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -12,7 +13,7 @@
 #include "base/element_type.h"
 #include "kernels/targets.h"
 
-constexpr int kPlans = 4;
+constexpr int kPlans = std::size(onnx_maxpool::kPoolPlans);
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Random {

@@ -81,16 +81,19 @@ class FewChannelsPool {
     const int64_t cells = dims.height * dims.width;
     const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells;
     Key* const to = static_cast<Key*>(job_.y) + roi * dims.channels;
+    if (is_empty(rows) || is_empty(columns)) {
+      for (int64_t channel = 0; channel < dims.channels; ++channel) to[channel] = Key{};  // M9
+      return;
+    }
     for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
       if (is_far_ && channel + kAhead < dims.channels) {
         fetch(plane + kAhead * cells + columns.start, rows, columns.end - columns.start);
       }
       V best = V{} + kLowest<Key>;
-      for (int64_t y = rows.start; y < rows.end && !is_empty(columns); ++y) {
+      for (int64_t y = rows.start; y < rows.end; ++y) {
         best = max(best, fold(reader, plane + y * dims.width, 0, {columns.start, columns.end}).key);
       }
-      const bool none = is_empty(rows) || is_empty(columns);
-      to[channel] = none ? Key{} : reader.order.from_key(V{} + greatest_lane<Key>(best))[0];  // M9
+      to[channel] = reader.order.from_key(V{} + greatest_lane<Key>(best))[0];
     }
   }
 

@@ -37,10 +37,7 @@ class WindowPool {
   using RowLine = Line<Lane, indexed>;
 
  public:
-  static int64_t units(const PoolJob& job) {
-    const int64_t per_unit = lines_per_unit(job);
-    return (lines(job) + per_unit - 1) / per_unit;
-  }
+  static int64_t units(const PoolJob& job) { return units_of_lines(job); }
 
   static size_t scratch_bytes(const PoolJob& job) {
     if (sliding && is_short<Lane, indexed>(job, sizeof(Element)))
@@ -50,9 +47,8 @@ class WindowPool {
   }
 
   static void run(const PoolJob& job, int64_t unit, void* scratch) {
-    const int64_t per_unit = lines_per_unit(job), begin = unit * per_unit, left = lines(job) - begin;
-    const int64_t end = left < per_unit ? begin + left : begin + per_unit;
-    WindowPool(job, begin, end, scratch).run(begin, end);
+    const Window lines = lines_of_unit(job, unit);
+    WindowPool(job, lines.start, lines.end, scratch).run(lines.start, lines.end);
   }
 
  private:
@@ -61,7 +57,6 @@ class WindowPool {
 
   // A line of the output is a row of windows.
   static int64_t lines_per_plane(const PoolJob& job) { return job.depth.count * job.rows.count; }
-  static int64_t lines(const PoolJob& job) { return job.planes * lines_per_plane(job); }
   static int64_t plane_cells(const PoolJob& job) { return job.depth.size * job.rows.size * job.columns.size; }
 
   // A line is taken in pieces of so many windows, so that however long it is, its memory is not. Sliding windows that

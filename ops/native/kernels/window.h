@@ -53,7 +53,7 @@ constexpr const char* kPoolPlanNames[] = {"rows", "maps", "planes", "lookups"};
 // What a job takes by each of kPoolPlans, in about tenths of nanoseconds, as the model of cost has it: infinity by one
 // that cannot compute it, or that is known to be worse.
 struct PoolCosts {
-  double of[4];
+  double of[sizeof kPoolPlans / sizeof *kPoolPlans];
 };
 
 // Of so many pieces of work, each of so many cells, as many as read a part of a cache; fewer where workers would go

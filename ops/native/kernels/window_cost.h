@@ -276,11 +276,8 @@ class JobCost {
     return group * static_cast<double>((job_.planes + kLanes - 1) / kLanes) + far(cost.far);
   }
 
-  // Infinity where a row cannot be cut into pieces.
-  double by_lookups() const {
+  double by_lookups(const LookupPieces& found) const {
     const LookupsCost& cost = costs_.lookups;
-    const LookupPieces found = lookup_pieces<Lane>(job_);
-    if (found.count == 0) return __builtin_inf();
     const auto pieces = static_cast<double>(found.count);
     const double of_line = cost.line + pieces * (cost.piece + cost.tap * static_cast<double>(found.taps - 1));
     const double of_row = pieces * (cost.row + cost.row_vector * static_cast<double>(found.vectors));
@@ -336,12 +333,14 @@ constexpr PoolCosts kOnlyRows = {{1, __builtin_inf(), __builtin_inf(), __builtin
 template <class Element, class Lane, bool indexed>
 PoolCosts costs_of(const PoolJob& job, bool maps, bool planes) {
   constexpr double kNever = __builtin_inf();
-  const bool lookups = lookup_pieces<Lane>(job).count > 0;
+  const LookupPieces pieces = lookup_pieces<Lane>(job);
+  const bool lookups = pieces.count > 0;
   if (!maps && !planes && !lookups) return kOnlyRows;
   constexpr const PlanCosts& costs = kPlanCosts<indexed, sizeof(Lane) == 8>;
   const JobCost<Lane, indexed> cost(job, sizeof(Element), costs);
   if (cost.is_one_long_window()) return kOnlyRows;
-  return {{cost.by_rows(), maps ? cost.by_maps() : kNever, planes ? cost.by_planes() : kNever, cost.by_lookups()}};
+  return {{cost.by_rows(), maps ? cost.by_maps() : kNever, planes ? cost.by_planes() : kNever,
+           lookups ? cost.by_lookups(pieces) : kNever}};
 }
 
 // A job's cells as the kernels take them: elements, widened to lanes that hold every position in a plane and one more

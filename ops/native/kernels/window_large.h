@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/simd/order.h"
+#include "kernels/simd/shuffle.h"
 #include "kernels/window.h"
 #include "kernels/window_list.h"
 
@@ -88,11 +89,7 @@ class LargeWindowPool {
       for (int64_t x = from; x < last; x += kLanes) best[0] = max(best[0], keys(row + x));
       best[0] = max(best[0], keys(row + last));
     }
-    Element lanes[kLanes];
-    store(lanes, order_.merged(max(max(best[0], best[1]), max(best[2], best[3]))));
-    Element result = lanes[0];
-    for (int i = 1; i < kLanes; ++i) result = lanes[i] > result ? lanes[i] : result;
-    return result;
+    return greatest_lane<Element>(order_.merged(max(max(best[0], best[1]), max(best[2], best[3]))));
   }
 
   // The first cell with this key, which is one of the block's that begins here. No earlier cell of the window has it.

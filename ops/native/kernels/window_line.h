@@ -80,12 +80,7 @@ class CellReader {
  private:
   // By value, so that no reader has to lie in memory.
   ONNX_MAXPOOL_RARE static V last_keys(Order order, const Element* from, int64_t count) {
-#if defined(__AVX512BW__)
-    if constexpr (sizeof(Bits) == kVectorBytes) return order.to_key(load_n<Bits>(from, count));
-#endif
-    Element copy[kLanes] = {};
-    __builtin_memcpy(copy, from, static_cast<size_t>(count) * sizeof(Element));
-    return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(copy)));
+    return promote_to<Lane, Element, kLanes>(order.to_key(load_n<Bits>(from, count)));
   }
 };
 

@@ -45,11 +45,19 @@ inline void list_windows(const PoolAxis& axis, int64_t first, int64_t count, Win
   }
 }
 
-// Of a job's lines, each a row of windows: by the size of the window in the middle.
+// A job's lines, each a row of windows; and how they are shared out to units, by the size of the window in the middle.
+inline int64_t lines(const PoolJob& job) { return job.planes * job.depth.count * job.rows.count; }
 inline int64_t lines_per_unit(const PoolJob& job) {
   const Window z = window_at(job.depth, job.depth.count / 2), y = window_at(job.rows, job.rows.count / 2);
-  return pieces_per_unit(job, job.planes * job.depth.count * job.rows.count,
-                         (z.end - z.start) * (y.end - y.start) * job.columns.size);
+  return pieces_per_unit(job, lines(job), (z.end - z.start) * (y.end - y.start) * job.columns.size);
+}
+inline int64_t units_of_lines(const PoolJob& job) {
+  const int64_t per_unit = lines_per_unit(job);
+  return (lines(job) + per_unit - 1) / per_unit;
+}
+inline Window lines_of_unit(const PoolJob& job, int64_t unit) {
+  const int64_t per_unit = lines_per_unit(job), begin = unit * per_unit, left = lines(job) - begin;
+  return {begin, left < per_unit ? begin + left : begin + per_unit};
 }
 
 // A number that is known when code is compiled, as an argument.

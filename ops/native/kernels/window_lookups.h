@@ -79,18 +79,14 @@ class LookupPool {
  public:
   static bool takes(const PoolJob& job) { return lookup_pieces<Lane>(job).count > 0; }
 
-  static int64_t units(const PoolJob& job) {
-    const int64_t per_unit = lines_per_unit(job);
-    return (lines(job) + per_unit - 1) / per_unit;
-  }
+  static int64_t units(const PoolJob& job) { return units_of_lines(job); }
   static size_t scratch_bytes(const PoolJob& job) {
     return static_cast<size_t>(lookup_pieces<Lane>(job).count) * sizeof(Piece);
   }
 
   static void run(const PoolJob& job, int64_t unit, void* scratch) {
-    const int64_t per_unit = lines_per_unit(job), begin = unit * per_unit, left = lines(job) - begin;
-    const LookupPool pool(job, scratch);
-    pool.pool(begin, left < per_unit ? begin + left : begin + per_unit);
+    const Window lines = lines_of_unit(job, unit);
+    LookupPool(job, scratch).pool(lines.start, lines.end);
   }
 
  private:
@@ -98,8 +94,6 @@ class LookupPool {
     V first, last;  // cells of each window, counted from `column` on
     int64_t column, windows;
   };
-
-  static int64_t lines(const PoolJob& job) { return job.planes * job.depth.count * job.rows.count; }
 
   LookupPool(const PoolJob& job, void* scratch) : job_(job), pieces_(static_cast<Piece*>(scratch)) {
     const PoolAxis& axis = job.columns;

@@ -142,19 +142,13 @@ class WindowWriter {
   // Where the piece ends within the vector, or a plane does. By value, so that no writer has to lie in memory.
   ONNX_MAXPOOL_RARE static void write_lanes(WindowWriter writer, Cells<Lane, indexed> best, int64_t count) {
     const Bits values = writer.order_.from_key(truncate_to<Element, Lane, kLanes>(best.key));
-    store_first(static_cast<Element*>(writer.job_->y) + writer.output_, values, count);
+    store_n(static_cast<Element*>(writer.job_->y) + writer.output_, values, count);
     if constexpr (indexed) {
       for (int64_t i = 0; i < count; ++i, ++writer.output_) {
         if (writer.output_ == writer.plane_end_) writer.next_plane();
         writer.write_index(best.position[i]);
       }
     }
-  }
-  static void store_first(Element* to, Bits values, int64_t count) {
-#if defined(__AVX512BW__)
-    if constexpr (sizeof(Bits) == kVectorBytes) return store_n(to, values, count);
-#endif
-    __builtin_memcpy(to, &values, static_cast<size_t>(count) * sizeof(Element));
   }
   void write_lanes(const Cells<Lane, indexed>& best, int64_t count) {
     write_lanes(*this, best, count);

@@ -146,32 +146,45 @@ inline Vector<To, lanes * sizeof(To)> truncate_to(Vector<From, lanes * sizeof(Fr
   }
 }
 
-// One instruction loads or stores some lanes of a vector, and another looks all of them up.
-#if defined(__AVX512BW__)
-// The first `count` elements, 1 to as many as there are lanes, and zeros: nothing beyond them is read.
+// The first `count` elements, 1 to as many as there are lanes, and zeros: nothing beyond them is read. One instruction
+// where the processor has one for vectors of this size.
 template <class V, class Key>
 inline V load_n(const Key* from, int64_t count) {
-  const uint64_t mask = ~uint64_t{0} >> (64 - count);
-  if constexpr (sizeof(Key) == 1) return reinterpret_cast<V>(_mm512_maskz_loadu_epi8(mask, from));
-  if constexpr (sizeof(Key) == 2)
-    return reinterpret_cast<V>(_mm512_maskz_loadu_epi16(static_cast<__mmask32>(mask), from));
-  if constexpr (sizeof(Key) == 4)
-    return reinterpret_cast<V>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), from));
-  if constexpr (sizeof(Key) == 8)
-    return reinterpret_cast<V>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), from));
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(V) == 64) {
+    const uint64_t mask = ~uint64_t{0} >> (64 - count);
+    if constexpr (sizeof(Key) == 1) return reinterpret_cast<V>(_mm512_maskz_loadu_epi8(mask, from));
+    if constexpr (sizeof(Key) == 2)
+      return reinterpret_cast<V>(_mm512_maskz_loadu_epi16(static_cast<__mmask32>(mask), from));
+    if constexpr (sizeof(Key) == 4)
+      return reinterpret_cast<V>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), from));
+    if constexpr (sizeof(Key) == 8)
+      return reinterpret_cast<V>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), from));
+  }
+#endif
+  V v{};
+  __builtin_memcpy(&v, from, static_cast<size_t>(count) * sizeof(Key));
+  return v;
 }
 
 // The first `count` lanes, 1 to all of them: nothing beyond them is written.
 template <class V, class Key>
 inline void store_n(Key* to, V v, int64_t count) {
-  const uint64_t mask = ~uint64_t{0} >> (64 - count);
-  const __m512i bits = reinterpret_cast<__m512i>(v);
-  if constexpr (sizeof(Key) == 1) _mm512_mask_storeu_epi8(to, mask, bits);
-  if constexpr (sizeof(Key) == 2) _mm512_mask_storeu_epi16(to, static_cast<__mmask32>(mask), bits);
-  if constexpr (sizeof(Key) == 4) _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), bits);
-  if constexpr (sizeof(Key) == 8) _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), bits);
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(V) == 64) {
+    const uint64_t mask = ~uint64_t{0} >> (64 - count);
+    const __m512i bits = reinterpret_cast<__m512i>(v);
+    if constexpr (sizeof(Key) == 1) _mm512_mask_storeu_epi8(to, mask, bits);
+    if constexpr (sizeof(Key) == 2) _mm512_mask_storeu_epi16(to, static_cast<__mmask32>(mask), bits);
+    if constexpr (sizeof(Key) == 4) _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), bits);
+    if constexpr (sizeof(Key) == 8) _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), bits);
+    return;
+  }
+#endif
+  __builtin_memcpy(to, &v, static_cast<size_t>(count) * sizeof(Key));
 }
 
+#if defined(__AVX512BW__)
 // Lane i of the result is lane `lanes[i]` of `v`, of keys of 16 bits or more: for 8 there is no such instruction.
 template <class V>
 inline V table_lookup_lanes(V v, V lanes) {
