@@ -11,14 +11,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from onnx_maxpool.benchmark.grid.records import read_grid
+from onnx_maxpool.benchmark.grid.summary import distributions, rows_by_processor
 from onnx_maxpool.benchmark.peers import OURS
 from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, GRAPH_CASES, ROI_CASES, SLIDING_CASES, Row
 
 KEPT = Path(__file__).parent.parent / "docs" / "benchmark"
 SPEED_CASES = (*ROI_CASES, GRAPH_CASES[1], *ADAPTIVE_CASES, SLIDING_CASES[0], SLIDING_CASES[4])
 """Of the README's table."""
-AVX2_CASES = (ROI_CASES[0], ROI_CASES[2], ROI_CASES[3])
-"""Of the sentence about AVX2, each a map of a well-known network."""
 
 
 @cache
@@ -100,16 +100,23 @@ def measured() -> str:
             f" {growth[OURS]:.0f} times as long; in ONNX Runtime {growth['ONNX Runtime']:.0f} times.",
             f"- **Start.** To import the package takes {costs['import']:.0f} ms, and the first session of a process"
             f" {costs['first']:.1f} ms more than without the library.",
-            f"- **Instruction set.** With `--target avx2`, which limits OpenVINO to AVX2 too, we are {avx2()}.",
+            "- **Instruction set.** In the median of [random rows](../benchmark/grid.md) we are"
+            f" {on_each_processor()}.",
         ]
     )
 
 
-def avx2() -> str:
-    """How many times as fast as OpenVINO we are, for some rows by name."""
-    faster = {row["name"]: row["times_faster_than"]["OpenVINO"] for row in of_rows("avx2.jsonl")}
-    each = [f"{short(faster[Row(case).name])} times as fast as OpenVINO for {case}" for case in AVX2_CASES]
-    return f"{', '.join(each[:-1])}, and {each[-1]}"
+def on_each_processor() -> str:
+    """How many times as fast as the fastest peer we are at ROIs, of the grid's kept rows on two threads."""
+    runs = [read_grid(path) for path in sorted(KEPT.glob("grid-*.jsonl"))]
+    group = ROI_CASES[0].operator
+    each = [
+        f"{short(found.figures[-1])} times as fast as the fastest peer for {group} on {processor}"
+        for processor, rows in rows_by_processor(runs).items()
+        for found in distributions(rows)
+        if (found.group, found.threads) == (group, 2)
+    ]
+    return ", and ".join(each)
 
 
 def span(values: Iterable[float], digits: int) -> str:

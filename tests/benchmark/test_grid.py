@@ -185,6 +185,29 @@ def test_several_seeds_are_one_page(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "expected a file that bench --grid --json wrote" in capsys.readouterr().err
 
 
+def test_each_processor_has_its_own_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What one processor wins says nothing about another."""
+    files = []
+    results = [result_of("MaxRoiPool", [2.0], [1.0]), result_of("MaxRoiPool", [1.0], [3.0])]
+    for seed, (result, cpu) in enumerate(zip(results, ("One with AVX2", "Other with AVX-512"), strict=True)):
+        settings = {"threads": [2], "peers": ["OpenVINO"], "seed": seed, "command": f"bench --seed {seed}"}
+        begin(Results({**machine(), "cpu": cpu}, settings, {"openvino": "1.2"}), tmp_path / f"{seed}.jsonl")
+        append(result, tmp_path / f"{seed}.jsonl")
+        files += ["--from", tmp_path / f"{seed}.jsonl"]
+    assert run_command(*files, "--plot", tmp_path, "--markdown", tmp_path / "grid.md") == 0
+    _, one, other = (tmp_path / "grid.md").read_text().split("\n## ", 2)
+    assert one.startswith("One with AVX2\n\n### Rows that are lost\n\n1 of 1.")
+    assert "| MaxRoiPool, 2 threads | 1 | 0.50 | 0.50 | 0.50 | 1 | 1 |" in one
+    assert other.startswith("Other with AVX-512\n\n### Rows that are lost\n\n0 of 1.")
+    assert "| MaxRoiPool, 2 threads | 1 | 3.00 | 3.00 | 3.00 | 0 | 0 |" in other
+    assert "\n## The worst rows of MaxRoiPool, 2 threads on One with AVX2\n" in other
+    picture = (tmp_path / "grid.svg").read_text()
+    assert "One with AVX2: 1 of 1 lost" in picture
+    assert "Other with AVX-512: 0 of 1 lost" in picture
+    shown = capsys.readouterr().out
+    assert shown.index("One with AVX2\n") < shown.index("Other with AVX-512\n")
+
+
 KEPT = Path(__file__).parent.parent.parent / "docs" / "benchmark"
 
 

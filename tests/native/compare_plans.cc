@@ -228,7 +228,7 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(kElement);
     const Tensor x(static_cast<size_t>(dims.images * dims.channels * dims.height * dims.width) * kElement);
     const Tensor y(static_cast<size_t>(dims.rois * dims.channels * dims.bins_y * dims.bins_x) * kElement);
-    const RoiShape shape = {dims,    (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.narrow_map_width,
+    const RoiShape shape = {dims,    (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.lookup_lanes,
                             threads, static_cast<int64_t>(x.size),        kernel.line_bytes};
     RoiJob job{};
     job.x = x.data;

@@ -224,7 +224,7 @@ void fuzz_roi_kernels(ByteSource& source) {
     };
     by_mode(kernel.few_channels, job.dims.channels, "few channels");
     by_mode(kernel.cells, job.dims.channels, "cells");
-    if (std::max(job.dims.width, job.dims.bins_x) > kernel.narrow_map_width) continue;
+    if (std::max(job.dims.width, job.dims.bins_x) > kernel.lookup_lanes) continue;
     by_mode(kernel.narrow_map, kNarrowMapChannels, "narrow map");
   }
 }

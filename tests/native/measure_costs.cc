@@ -212,7 +212,7 @@ void measure(const Kernels& kernels, int attempts) {
     std::printf("%-10s %9.1f", constant.name, constant.value);
     for (const size_t size : kSizes) {
       const RoiKernel& kernel = kernels.roi(size, 1024);
-      const bool there = constant.small.mode != &RoiKernel::narrow_map || kernel.narrow_map_width >= 8;
+      const bool there = constant.small.mode != &RoiKernel::narrow_map || kernel.lookup_lanes >= 8;
       if (!there) {
         std::printf(" %9s", "-");  // this target has no such mode
         continue;

@@ -261,7 +261,7 @@ void permutes_rows_of_narrow_maps() {
   shape.height = 33;
   require(!permutes(shape, 10), "maps beyond the first-level cache are permuted");
   shape = narrow;
-  shape.narrow_map_width = 0;
+  shape.lookup_lanes = 0;
   require(!permutes(shape, 10), "rows are permuted by a kernel that cannot");
   // A unit's channels are one thread's: few units are divided where there are more threads.
   shape = narrow;
@@ -331,13 +331,19 @@ void leaves_small_runs_as_they_are() {
   }
   shape.bins_y = shape.bins_x = 7;
   require(plan_of(shape, 12, 12).cycles > 2 * small.cycles, "many bins are a small run");
-  // Bins of few channels are looked up, on narrow maps too, where vectors have 64 bytes.
+  // Bins of few channels are looked up, on narrow maps too, where lanes can be.
   RoiShape few = {8, 3, 13, 13, 150, 1, 1, 1, 16, 16, 2, 8 * 3 * 13 * 13 * 4, 64};
   const double looked_up = plan_of(few, 6, 6).cycles;
   require(plan_of(few, 6, 6).mode == &RoiKernel::few_channels, "150 ROIs of few channels have a plan");
   require(plan_of(few, 12, 12).cycles > 2 * looked_up, "many cells of few channels are a small run");
-  few.line_bytes = 32;
+  few.lookup_lanes = 0;
   require(plan_of(few, 6, 6).cycles > 2 * looked_up, "150 ROIs are a small run without lookups");
+  // Of vectors of 32 bytes, lookups take less only for fewer channels.
+  few.lookup_lanes = 8;
+  few.line_bytes = 32;
+  require(plan_of(few, 6, 6).cycles == looked_up, "150 ROIs of few channels have a plan with narrower vectors");
+  few.channels = 5;
+  require(plan_of(few, 6, 6).cycles > 2 * looked_up, "5 channels are few for narrower vectors");
 }
 
 // Few channels that are pooled straight from the map are read with the widest vectors, from two rows on.

@@ -102,35 +102,52 @@ struct LoadAndStoreN {
     const Keys<Key, 2 * kLanes> from(random), before(random);
     for (int count = 1; count <= kLanes; ++count) {
       const int offset = static_cast<int>(random.bits() % kLanes);
-      const V v = load_n<V>(from.at + offset, count);
+      const Key* const end = from.at + 2 * kLanes;
+      const V v = load_n<V>(from.at + offset, count), first = load_n<V>(from.at + offset, count, end);
       expect_lanes<Key>("load_n", v, [&](int i) { return i < count ? from.at[offset + i] : Key{0}; });
+      expect_lanes<Key>("load_n with an end", first, [&](int i) { return i < count ? from.at[offset + i] : first[i]; });
       Keys<Key, 2 * kLanes> to = before;
       store_n(to.at + offset, load<V>(from.at + offset), count);
       for (int i = 0; i < 2 * kLanes; ++i) {
         const bool inside = offset <= i && i < offset + count;
         expect<Key>("store_n", bytes, i, to.at[i], inside ? from.at[i] : before.at[i]);
       }
+      for (int room = count; room <= 2 * kLanes - offset; ++room) {
+        to = before;
+        store_n(to.at + offset, load<V>(from.at + offset), count, to.at + offset + room);
+        for (int i = 0; i < 2 * kLanes; ++i) {
+          if (offset + count <= i && i < offset + room) continue;  // may be anything
+          const bool inside = offset <= i && i < offset + count;
+          expect<Key>("store_n with an end", bytes, i, to.at[i], inside ? from.at[i] : before.at[i]);
+        }
+      }
     }
     // What is not asked for is not read: here it may not be.
     for (int count = 1; count <= kLanes; ++count) {
-      Key* const last = static_cast<Key*>(test_simd::end_of_memory()) - count;
+      Key *const end = static_cast<Key*>(test_simd::end_of_memory()), *const last = end - count;
       store_n(last, load<V>(from.at), count);
       expect_lanes<Key>("load_n", load_n<V>(last, count), [&](int i) { return i < count ? from.at[i] : Key{0}; });
+      store_n(last, load<V>(before.at), count, end);
+      const V v = load_n<V>(last, count, end);
+      expect_lanes<Key>("load_n at an end", v, [&](int i) { return i < count ? before.at[i] : v[i]; });
     }
   }
 };
 
-#if defined(__AVX512BW__)
+#if defined(__AVX2__)
 template <class Key, int bytes>
 struct TableLookupLanes {
   static constexpr int kLanes = bytes / sizeof(Key);
   static void run(Random& random) {
-    if constexpr (bytes == 64 && sizeof(Key) > 1) {
+    if constexpr (bytes == kVectorBytes && sizeof(Key) > 1) {
       const Keys<Key, kLanes> table(random);
       Keys<Key, kLanes> lanes(random);
       for (Key& lane : lanes.at) lane = static_cast<Key>(random.bits() % kLanes);
       expect_lanes<Key>("table_lookup_lanes", table_lookup_lanes(table.vector(), lanes.vector()),
                         [&](int i) { return table.at[lanes.at[i]]; });
+      const Keys<Key, kLanes> any(random);
+      expect_lanes<Key>("table_lookup_lanes of any number", table_lookup_lanes(table.vector(), any.vector()),
+                        [&](int i) { return table.at[any.at[i] & (kLanes - 1)]; });
       const Keys<Key, kLanes> upper(random);
       for (Key& lane : lanes.at) lane = static_cast<Key>(random.bits() % (2 * kLanes));
       expect_lanes<Key>(
@@ -182,7 +199,7 @@ void test_vector() {
   for_each_vector<PromoteAndTruncate>();
   for_each_vector<Prefetch>();
   for_each_vector<LoadAndStoreN>();
-#if defined(__AVX512BW__)
+#if defined(__AVX2__)
   for_each_vector<TableLookupLanes>();
 #endif
 }

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace onnx_maxpool {
@@ -47,12 +49,18 @@ class List {
     return *this;
   }
   void resize(size_t size) {
-    if (size > room || !many_.empty()) many_.resize(size);  // values stay where they are as they get fewer
-    size_ = size;
+    if (size > capacity_) {
+      const size_t capacity = std::max(size, 2 * capacity_);
+      std::unique_ptr<T[]> more(new T[capacity]);  // a vector would clear what is written next
+      std::copy(begin(), end(), more.get());
+      many_ = std::move(more);
+      capacity_ = capacity;
+    }
+    size_ = size;  // values stay where they are as they get fewer
   }
   size_t size() const { return size_; }
-  T* data() { return many_.empty() ? few_.data() : many_.data(); }
-  const T* data() const { return many_.empty() ? few_.data() : many_.data(); }
+  T* data() { return many_ ? many_.get() : few_.data(); }
+  const T* data() const { return many_ ? many_.get() : few_.data(); }
   T& operator[](size_t i) { return data()[i]; }
   const T& operator[](size_t i) const { return data()[i]; }
   T* begin() { return data(); }
@@ -61,9 +69,9 @@ class List {
   const T* end() const { return data() + size_; }
 
  private:
-  size_t size_ = 0;
+  size_t size_ = 0, capacity_ = room;
   std::array<T, room> few_;
-  std::vector<T> many_;
+  std::unique_ptr<T[]> many_;
 };
 
 // The dimensions of a tensor. Those of a rank that no operator has are allocated.

@@ -228,10 +228,10 @@ constexpr RoiKernel kernel() {
                       {FewChannelsPool<Key>::scratch_bytes, FewChannelsPool<Key>::run},
                       kVectorBytes,
                       {CellPool<Key>::scratch_bytes, CellPool<Key>::run}};
-#if defined(__AVX512BW__)
+#if defined(__AVX2__)
   using NarrowMap = NarrowMapPool<Key>;
   kernel.narrow_map = {NarrowMap::scratch_bytes, NarrowMap::run};
-  kernel.narrow_map_width = kVectorBytes / sizeof(Key);
+  kernel.lookup_lanes = kVectorBytes / sizeof(Key);
 #endif
   return kernel;
 }

@@ -10,10 +10,13 @@
 namespace onnx_maxpool {
 
 constexpr int kMostLevels = 8;
-constexpr int64_t kNarrowMapChannels = 16;  // in a unit of that mode
+constexpr int64_t kSecondCache = int64_t{1} << 20;  // bytes, of a core's
+constexpr int64_t kNarrowMapChannels = 16;          // in a unit of that mode
 // The few_channels mode looks up the bins of ROIs that are no wider than so many vectors. Of wider ones, neighbouring
 // cells are better read together.
 constexpr int64_t kLookedUpVectors = 8;
+// In how many vectors of columns it looks up bins at once, and so how wide bins may be.
+static constexpr int64_t most_lookup_vectors(int64_t vector_bytes) { return vector_bytes < 64 ? 2 : 1; }
 
 // Sizes of X (images, channels, height, width) and of Y (rois, channels, bins_y, bins_x).
 struct RoiDims {
@@ -90,7 +93,8 @@ struct RoiKernel {
   };
   int64_t vector_bytes;
   Mode shared, separate, narrow_map;
-  int64_t narrow_map_width;  // of map and bins at most; 0 where there is no such mode
+  // Of a vector whose lanes can be looked up, which limits that mode's maps and rows of bins; 0 where there are none.
+  int64_t lookup_lanes;
   Mode few_channels;
   int64_t line_bytes;  // of the widest vectors, which that mode has, and separate for rows of few channels
   Mode cells;

@@ -4,8 +4,8 @@
 //   rows of a row of bins ----> line ----> bins, folded ----> output
 //                  window_line.h        window_gather.h
 //
-// With AVX-512, bins that are no wider than a vector are looked up in one, as in a narrow map. An ROI's only bin is
-// folded from the map, without a line.
+// Where lanes can be looked up, bins are, as in a narrow map: those no wider than a vector of 64 bytes or two of 32. An
+// ROI's only bin is folded from the map, without a line.
 #pragma once
 
 #include "kernels/roi.h"
@@ -20,7 +20,6 @@ template <class Key>
 class FewChannelsPool {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Key);
   static constexpr int64_t kLines = 4;  // at once, for which the reason is WindowPool::lines_at_once's
-  static constexpr int64_t kSecondCache = int64_t{1} << 20;
   static constexpr int64_t kAhead = 8;  // channels, of which a far map's cells are fetched
   using RowLine = Line<Key, false>;
   using Bins = Gather<Key, false>;
@@ -76,60 +75,91 @@ class FewChannelsPool {
   ONNX_MAXPOOL_NOINLINE void pool_single(int64_t image, int64_t roi) const {
     using V = Vector<Key, kVectorBytes>;
     const RoiDims dims = job_.dims;
-    const CellReader<Key, Key, false> reader(planes_);
+    const KeyOrder<Key> order(job_.order);
     const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
-    const int64_t cells = dims.height * dims.width;
-    const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells;
+    const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
+    const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells + columns.start;
+    const Key* const end = static_cast<const Key*>(job_.x) + planes_.planes * cells;
     Key* const to = static_cast<Key*>(job_.y) + roi * dims.channels;
     if (is_empty(rows) || is_empty(columns)) {
       for (int64_t channel = 0; channel < dims.channels; ++channel) to[channel] = Key{};  // M9
       return;
     }
     for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
-      if (is_far_ && channel + kAhead < dims.channels) {
-        fetch(plane + kAhead * cells + columns.start, rows, columns.end - columns.start);
+      if (is_far_ && channel + kAhead < dims.channels) fetch(plane + kAhead * cells, rows, width);
+      Cells<Key, false> best = padding<Key, false>();
+      const Key* row = plane + rows.start * dims.width;
+      if (width < kLanes) {
+        for (int64_t y = rows.start; y < rows.end; ++y, row += dims.width) {
+          best.key = max(best.key, order.to_key(load_n<V>(row, width, end)));
+        }
+        best = first_lanes(best, width);
+      } else {
+        // A row's last vector may have cells of the one before.
+        for (int64_t y = rows.start; y < rows.end; ++y, row += dims.width) {
+          for (int64_t x = 0; x < width - kLanes; x += kLanes) best.key = max(best.key, order.to_key(load<V>(row + x)));
+          best.key = max(best.key, order.to_key(load<V>(row + width - kLanes)));
+        }
       }
-      V best = V{} + kLowest<Key>;
-      for (int64_t y = rows.start; y < rows.end; ++y) {
-        best = max(best, fold(reader, plane + y * dims.width, 0, {columns.start, columns.end}).key);
-      }
-      to[channel] = reader.order.from_key(V{} + greatest_lane<Key>(best))[0];
+      to[channel] = order.from_key(V{} + greatest_lane<Key>(best.key))[0];
     }
   }
 
-#if defined(__AVX512BW__)
-  bool is_short(int64_t roi) const {
+#if defined(__AVX2__)
+  static constexpr int kMostVectors = static_cast<int>(most_lookup_vectors(kVectorBytes));
+
+  int64_t width_of(int64_t roi) const {
     const int64_t bins_x = job_.dims.bins_x;
     const RoiWindow* const columns = job_.columns + roi * bins_x;
-    const int32_t width = columns[bins_x - 1].end - columns[0].start;
-    return (bins_x > 1 ? job_.widths[roi].most : width) <= kLanes && width <= kLookedUpVectors * kLanes;
+    return columns[bins_x - 1].end - columns[0].start;
+  }
+  bool is_short(int64_t roi) const {
+    const int64_t width = width_of(roi), widest = job_.dims.bins_x > 1 ? job_.widths[roi].most : width;
+    return widest <= kMostVectors * kLanes && width <= kLookedUpVectors * kLanes;
   }
 
-  // As many bins of a row at a time as there are lanes, of as many columns.
-  ONNX_MAXPOOL_NOINLINE void pool_short_roi(int64_t image, int64_t roi) const {
+  void pool_short_roi(int64_t image, int64_t roi) const {
+    width_of(roi) <= kLanes ? pool_pieces<1>(image, roi) : pool_pieces<kMostVectors>(image, roi);
+  }
+
+  // As many bins of a row at a time as there are lanes, of the columns in so many vectors.
+  template <int vectors>
+  ONNX_MAXPOOL_NOINLINE void pool_pieces(int64_t image, int64_t roi) const {
     const int64_t bins_x = job_.dims.bins_x;
     const RoiWindow* const columns = job_.columns + roi * bins_x;
     for (int64_t first = 0, end = 0; first < bins_x; first = end) {
       const int32_t start = columns[first].start;
-      for (++end; end < bins_x && end - first < kLanes && columns[end].end - start <= kLanes;) ++end;
+      for (++end; end < bins_x && end - first < kLanes && columns[end].end - start <= vectors * kLanes;) ++end;
       const int32_t width = columns[end - 1].end - start;
-      with_bins(BinColumns<Key>(columns + first, end - first, start), KeyOrder<Key>(job_.order),
+      with_bins(BinColumns<Key, vectors>(columns + first, end - first, start), KeyOrder<Key>(job_.order),
                 [&](const auto& bins_of) {
-                  pool_short_bins(bins_of, image, roi, {start, start + width}, first, end - first);
+                  pool_piece<vectors>(bins_of, image, roi, {start, start + width}, first, end - first);
                 });
     }
   }
 
-  template <class BinsOf>
-  ONNX_MAXPOOL_INLINE void pool_short_bins(BinsOf bins_of, int64_t image, int64_t roi, RoiWindow columns, int64_t first,
-                                           int64_t count) const {
+  template <int vectors, class BinsOf>
+  ONNX_MAXPOOL_INLINE void pool_piece(BinsOf bins_of, int64_t image, int64_t roi, RoiWindow columns, int64_t first,
+                                      int64_t count) const {
     using V = Vector<Key, kVectorBytes>;
     const RoiDims dims = job_.dims;
     const KeyOrder<Key> order(job_.order);
     const RoiWindow* const rows = job_.rows + roi * dims.bins_y;
     const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
+    const Key* const end = static_cast<const Key*>(job_.x) + planes_.planes * cells;
     const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells + columns.start;
-    Key* to = static_cast<Key*>(job_.y) + roi * dims.channels * dims.bins_y * dims.bins_x + first;
+    const int64_t bins = dims.channels * dims.bins_y * dims.bins_x;
+    Key* to = static_cast<Key*>(job_.y) + roi * bins + first;
+    // Where a piece is a whole row, its vector may reach into rows that are still to come.
+    Key* const room = count == dims.bins_x ? to + bins : nullptr;
+    const auto line_at = [&](const Key* from) {
+      MapLine<Key, vectors> line{};
+      for (int v = 0; v < vectors; ++v) {
+        const int64_t left = width - v * kLanes;
+        if (left > 0) line.at[v] = order.to_key(load_n<V>(from + v * kLanes, left < kLanes ? left : kLanes, end));
+      }
+      return line;
+    };
     for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
       if (is_far_ && channel + kAhead < dims.channels) {
         fetch(plane + kAhead * cells, {rows[0].start, rows[dims.bins_y - 1].end}, width);
@@ -139,10 +169,9 @@ class FewChannelsPool {
         const Key* const from = plane + rows[y].start * dims.width;
         V best = bins_of.empty;
         if (lines > 0 && width > 0) {
-          best = bins_of(max_over_rows(
-              lines, [&](int64_t line) { return order.to_key(load_n<V>(from + line * dims.width, width)); }));
+          best = bins_of(max_over_rows(lines, [&](int64_t line) { return line_at(from + line * dims.width); }));
         }
-        store_n(to, order.from_key(best), count);
+        store_n(to, order.from_key(best), count, room ? room : to);
       }
     }
   }

@@ -1,5 +1,5 @@
-// The maximum over the bins of ROIs of a map that is no wider than a vector: for processors with AVX-512. What a row of
-// bins takes is roi_few_channels.h's, too.
+// The maximum over the bins of ROIs of a map that is no wider than a vector: for processors that look up lanes. What a
+// row of bins takes is roi_few_channels.h's, too.
 //
 // Lanes are columns: a row of a map is one vector, and a row of bins is the maximum of a few lookups in one. So bins
 // come in the output's order, where kernels/roi.cc's other modes have to transpose them.
@@ -16,26 +16,27 @@
 #include "kernels/simd/order.h"
 #include "kernels/simd/streamed_copy.h"
 
-#if defined(__AVX512BW__)
+#if defined(__AVX2__)
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
 // Of each bin in a row of them, as elements of vectors: the columns whose cells are looked up, and whether it has any.
 // Of bins wider than three columns, the line's cells become the best of 2, 4, ... cells before.
-template <class Key>
+template <class Key, int vectors = 1>
 struct BinColumns {
   using V = Vector<Key, kVectorBytes>;
-  static constexpr int kLanes = kVectorBytes / sizeof(Key);
-  V at[kLanes];
+  static constexpr int kLanes = kVectorBytes / sizeof(Key), kColumns = vectors * kLanes;
+  V at[kColumns];
   int64_t lookups = 1;
   int64_t part = 1;  // the best of how many cells
   V any;
 
-  // Of vectors whose first lane is column `first`. No bin is wider than a vector.
+  // Of lines whose first lane is column `first`. There are at most as many bins as lanes in a vector, and none is wider
+  // than a line.
   BinColumns(const RoiWindow* columns, int64_t count, int32_t first) {
     V start{}, last{};
-    int64_t widest = 1, least = kLanes;
+    int64_t widest = 1, least = kColumns;
     for (int64_t j = 0; j < count; ++j) {
       const int64_t width = columns[j].end - columns[j].start;
       start[j] = static_cast<Key>(columns[j].start - first);
@@ -54,7 +55,18 @@ struct BinColumns {
   }
 };
 
-// The maximum of `count` vectors, 1 or more.
+// A piece of a row of the map, or the best over some.
+template <class Key, int vectors>
+struct MapLine {
+  Vector<Key, kVectorBytes> at[vectors];
+
+  friend ONNX_MAXPOOL_INLINE MapLine max(MapLine a, const MapLine& b) {
+    for (int v = 0; v < vectors; ++v) a.at[v] = max(a.at[v], b.at[v]);
+    return a;
+  }
+};
+
+// The maximum of `count` lines, 1 or more.
 template <class LineAt>
 ONNX_MAXPOOL_INLINE auto max_over_rows(int64_t count, const LineAt& line) {
   // A row may count twice. That is cheaper than a jump that the processor foresees half of the time.
@@ -65,45 +77,58 @@ ONNX_MAXPOOL_INLINE auto max_over_rows(int64_t count, const LineAt& line) {
 }
 
 // The bins of a row of them, of a line over rows. `most` is the number of lookups, or all lanes.
-template <class Key, int most>
+template <class Key, int vectors, int most>
 class BinsOfLine {
   using V = Vector<Key, kVectorBytes>;
+  using Line = MapLine<Key, vectors>;
   static constexpr int kLanes = kVectorBytes / sizeof(Key);
 
  public:
-  BinsOfLine(const BinColumns<Key>& bins, KeyOrder<Key> order)
-      : empty(V{} - order.offset), part_(bins.part), lookups_(most < kLanes ? most : bins.lookups), any_(bins.any) {
+  BinsOfLine(const BinColumns<Key, vectors>& bins, KeyOrder<Key> order)
+      : empty(V{} - order.offset),
+        part_(bins.part),
+        lookups_(most < vectors * kLanes ? most : bins.lookups),
+        any_(bins.any) {
     for (int n = 0; n < most; ++n) columns_[n] = n < lookups_ ? bins.at[n] : V{};
     for (int lane = 0; lane < kLanes; ++lane) next_[lane] = static_cast<Key>(lane + 1);
   }
 
-  ONNX_MAXPOOL_INLINE V operator()(V line) const {
+  ONNX_MAXPOOL_INLINE V operator()(Line line) const {
     // Lanes that reach beyond the last one begin again with the first: no bin has these.
     V distance = next_;
     for (int64_t tap = 1; tap < part_; tap *= 2) {
-      line = max(line, table_lookup_lanes(line, distance));
+      for (int v = 0; v < vectors - 1; ++v) {
+        line.at[v] = max(line.at[v], two_tables_lookup_lanes(line.at[v], line.at[v + 1], distance));
+      }
+      line.at[vectors - 1] = max(line.at[vectors - 1], table_lookup_lanes(line.at[vectors - 1], distance));
       distance += static_cast<Key>(tap);
     }
-    V best = table_lookup_lanes(line, columns_[0]);
-    for (int64_t n = 1; n < lookups_; ++n) best = max(best, table_lookup_lanes(line, columns_[n]));
+    V best = looked_up(line, columns_[0]);
+    for (int64_t n = 1; n < lookups_; ++n) best = max(best, looked_up(line, columns_[n]));
     return any_ ? best : empty;
   }
 
   const V empty;  // the key of 0 (M9)
 
  private:
+  static ONNX_MAXPOOL_INLINE V looked_up(const Line& line, V columns) {
+    static_assert(vectors <= 2);
+    if constexpr (vectors == 1) return table_lookup_lanes(line.at[0], columns);
+    return two_tables_lookup_lanes(line.at[0], line.at[vectors - 1], columns);
+  }
+
   const int64_t part_, lookups_;
   const V any_;
   V next_, columns_[most];
 };
 
 // use(BinsOfLine) of these columns.
-template <class Key, class Use>
-void with_bins(const BinColumns<Key>& columns, KeyOrder<Key> order, const Use& use) {
-  if (columns.lookups == 1) return use(BinsOfLine<Key, 1>(columns, order));
-  if (columns.lookups == 2) return use(BinsOfLine<Key, 2>(columns, order));
-  if (columns.lookups == 3) return use(BinsOfLine<Key, 3>(columns, order));
-  use(BinsOfLine<Key, kVectorBytes / sizeof(Key)>(columns, order));
+template <class Key, int vectors, class Use>
+void with_bins(const BinColumns<Key, vectors>& columns, KeyOrder<Key> order, const Use& use) {
+  if (columns.lookups == 1) return use(BinsOfLine<Key, vectors, 1>(columns, order));
+  if (columns.lookups == 2) return use(BinsOfLine<Key, vectors, 2>(columns, order));
+  if (columns.lookups == 3) return use(BinsOfLine<Key, vectors, 3>(columns, order));
+  use(BinsOfLine<Key, vectors, BinColumns<Key, vectors>::kColumns>(columns, order));
 }
 
 template <class Key>
@@ -139,8 +164,9 @@ class NarrowMapPool {
     const RoiDims& dims = job.dims;
     const Key* from =
         static_cast<const Key*>(job.x) + (unit.image * dims.channels + channel_) * dims.height * dims.width;
+    const Key* const end = static_cast<const Key*>(job.x) + dims.images * dims.channels * dims.height * dims.width;
     for (int64_t y = 0; y < channels_ * dims.height; ++y, from += dims.width) {
-      map_[y] = order_.to_key(load_n<V>(from, dims.width));
+      map_[y] = order_.to_key(load_n<V>(from, dims.width, end));
     }
   }
 
@@ -197,9 +223,11 @@ class NarrowMapPool {
         V best = bins_of.empty;
         if (lines > 0) {
           const V* const line = map_ + (first + c) * height + start;
-          best = bins_of(max_over_rows(lines, [&](int64_t y) { return line[y]; }));
+          best = bins_of(max_over_rows(lines, [&](int64_t y) { return MapLine<Key, 1>{{line[y]}}; }));
         }
-        store_n(to + (c * bins_y + i) * bins_x, order.from_key(best), bins_x);
+        // A row's vector may reach into rows of the same channel, which are still to come.
+        Key* const of_channel = to + c * bins_y * bins_x;
+        store_n(of_channel + i * bins_x, order.from_key(best), bins_x, of_channel + bins_y * bins_x);
         copy.step();
       }
     }

@@ -58,16 +58,7 @@ class BinWriter {
   }
 
   // The only bin of an ROI, straight from a register.
-  ONNX_MAXPOOL_INLINE void write_single(V bin, Key* out) const {
-    const V elements = order_.from_key(bin);
-    if (channels_ == kLanes) return store(out, elements);
-#if defined(__AVX512BW__)
-    if constexpr (bytes == kVectorBytes) return store_n(out, elements, channels_);
-#endif
-    Key all[kLanes];
-    store(all, elements);
-    copy_elements(all, channels_, out);
-  }
+  ONNX_MAXPOOL_INLINE void write_single(V bin, Key* out) const { store_n(out, order_.from_key(bin), channels_); }
 
  private:
   static constexpr int kBlockLanes = 16 / sizeof(Key);
@@ -123,15 +114,8 @@ class BinWriter {
     for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
     transpose<Key, kLanes>(square);
     for (int c = 0; c < channels; ++c) {
-      const int64_t at = c * bins + first, left = end - first;
       if (c % 2) copy.step();
-      if (at + kLanes <= channels * bins) {
-        store(out + at, square[c]);
-      } else {
-        Key lanes[kLanes];
-        store(lanes, square[c]);
-        copy_elements(lanes, left, out + at);
-      }
+      store_n(out + c * bins + first, square[c], end - first, out + channels * bins);
     }
     return first;
   }

@@ -99,20 +99,25 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
 
 void RoiCost::add_few_channels(double width, double tallest, double widest, double weight) {
   if (shape_.bins_y * shape_.bins_x == 1) {
-    few_channels_ += weight * (kFoldedBin + tallest * (kFoldedRow + kFoldedVector * rounded_up(width / line_lanes_)));
-    few_channels_rois_ += weight * kFoldedRoi;
+    const FoldCosts& cost = has_64_byte_vectors_ ? kFolds : kNarrowerFolds;
+    few_channels_ += weight * (cost.bin + tallest * (cost.row + cost.vector * rounded_up(width / line_lanes_)));
+    few_channels_rois_ += weight * cost.roi;
     return;
   }
   const auto bins_x = static_cast<double>(shape_.bins_x), rows = static_cast<double>(shape_.bins_y) * weight;
-  if (has_64_byte_vectors_ && widest <= line_lanes_ && width <= kLookedUpVectors * line_lanes_) {
+  const auto lanes = static_cast<double>(shape_.lookup_lanes),
+             most_vectors = static_cast<double>(most_lookup_vectors(shape_.line_bytes));
+  if (lanes > 0 && widest <= most_vectors * lanes && width <= kLookedUpVectors * lanes) {
+    const double vectors = width > lanes ? most_vectors : 1, most = vectors * lanes;
     double pieces = 1;  // without divisions where an ROI is small
-    if (width > line_lanes_ || bins_x > line_lanes_) {
-      const double in_vector = width > 0 ? rounded_down((line_lanes_ - widest) * bins_x / width) + 1 : bins_x;
-      pieces = rounded_up(bins_x / std::min({in_vector, bins_x, line_lanes_}));
+    if (width > most || bins_x > lanes) {
+      const double in_line = width > 0 ? rounded_down((most - widest) * bins_x / width) + 1 : bins_x;
+      pieces = rounded_up(bins_x / std::min({in_line, bins_x, lanes}));
     }
     const double steps = std::min(widest, 5.0);  // of wide bins, the cells become the best of several first
-    few_channels_ += rows * pieces * (kPieceRow + kLookup * steps + kPieceLine * tallest);
-    few_channels_rois_ += weight * (kLookedUpRoi + kPiece * pieces);
+    const LookupCosts& cost = has_64_byte_vectors_ ? kLookups : kNarrowerLookups;
+    few_channels_ += rows * pieces * (cost.piece_row + vectors * (cost.lookup * steps + cost.line * tallest));
+    few_channels_rois_ += weight * (cost.roi + cost.piece * pieces);
     return;
   }
   const double line = has_64_byte_vectors_ ? kLineRow : kNarrowerLineRow,

@@ -55,13 +55,19 @@ constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVector = 2.8, kLineBin = 12,
                  kWideBin = 2.5, kNarrowerLineRow = 4, kNarrowerLineVector = 2;
 
-// The same of bins that are looked up in vectors of 64 bytes: an ROI, and each piece of its rows of bins; for each
-// channel such a piece, a step by which its bins are taken, and a row of the map.
-constexpr double kLookedUpRoi = 50, kPiece = 25, kPieceRow = 11, kLookup = 1.6, kPieceLine = 1.2;
+// The same of bins that are looked up: an ROI, and each piece of its rows of bins; for each channel such a piece, and
+// for each of its vectors a step by which bins are taken, and a row of the map. Of vectors of 64 bytes, and of less.
+struct LookupCosts {
+  double roi, piece, piece_row, lookup, line;
+};
+constexpr LookupCosts kLookups = {50, 25, 11, 1.6, 1.2}, kNarrowerLookups = {70, 5, 13, 1, 3.5};
 
 // The same of ROIs of one bin, which is folded from the map: an ROI; and for each channel the bin, a row of the map,
 // and as many of its cells as a vector has.
-constexpr double kFoldedRoi = 25, kFoldedBin = 12, kFoldedRow = 2.5, kFoldedVector = 1;
+struct FoldCosts {
+  double roi, bin, row, vector;
+};
+constexpr FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {25, 5, 0.2, 4};
 
 // The cells mode: an ROI; and for each channel a bin, and a cell.
 constexpr double kCellsRoi = 40, kCellsBin = 26, kCell = 2.8;

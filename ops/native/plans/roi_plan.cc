@@ -10,18 +10,17 @@
 namespace onnx_maxpool {
 namespace {
 
-// Tables that are no larger stay in the second-level cache. Of larger ones a sweep keeps a few rows there.
-constexpr int64_t kCache = int64_t{1} << 20;
 // A worker's memory for the bins of a sweep, and for tables: no more than all images have, within these bounds.
-constexpr int64_t kLargestBins = int64_t{8} << 20, kBinsInCache = kCache / 2;
+constexpr int64_t kLargestBins = int64_t{8} << 20, kBinsInCache = kSecondCache / 2;
 constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
 // Of a narrow map that is no taller, a unit's channels are 32 KiB, and mostly in the first-level cache.
 constexpr int64_t kTallestNarrowMap = 32;
 // More would leave few units to share out among threads, and are seldom pooled faster by themselves.
 constexpr int64_t kFewChannels = 128;
 
+// Whether tables do not stay in the second cache, so that a sweep keeps a few of their rows there.
 bool sweeps(const RoiShape& shape, int levels) {
-  return (levels + 1) * shape.height * shape.width * shape.vector_bytes > kCache;
+  return (levels + 1) * shape.height * shape.width * shape.vector_bytes > kSecondCache;
 }
 
 // Whether the tables of so many levels fit a worker's memory.
@@ -39,10 +38,11 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
 constexpr int64_t kSmallRois = 16, kSmallBins = 256;
 constexpr double kSmallCells = 16 << 10, kFewCells = 256;
 // Where all channels have so few bins, the cells mode takes less time than to fill vectors.
-constexpr int64_t kFewBins = 16;
-// Where vectors have 64 bytes, bins of so few channels are looked up in less (kernels/roi_few_channels.h), on narrow
-// maps as in the mode for these. So more ROIs are small, and more bins of all channels.
-constexpr int64_t kFewLookedUp = 16, kLookedUpRois = 256, kLookedUpBins = 4096;
+constexpr int64_t kBinsByCells = 16;
+// Where lanes can be looked up, bins of so few channels take less (kernels/roi_few_channels.h), on narrow maps as in
+// the mode for these. So more ROIs are small, and more bins of all channels.
+constexpr int64_t kLookedUpRois = 256, kLookedUpBins = 4096;
+constexpr int64_t few_looked_up(int64_t line_bytes) { return line_bytes < 64 ? 4 : 16; }
 
 // No fewer than the bins of all channels have: neighbours share at most one row and one column. An empty bin has one.
 double cells_of(const RoiShape& shape, const RoiWindows& windows) {
@@ -60,14 +60,14 @@ double cells_of(const RoiShape& shape, const RoiWindows& windows) {
 // The mode of a run that is too small to choose a plan; null of others.
 RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows) {
   const int64_t bins = shape.rois * shape.bins_y * shape.bins_x;
-  if (shape.line_bytes >= 64 && shape.channels <= kFewLookedUp) {
+  if (shape.lookup_lanes > 0 && shape.line_bytes > 0 && shape.channels <= few_looked_up(shape.line_bytes)) {
     const bool are_few = shape.rois <= kLookedUpRois && bins * shape.channels <= kLookedUpBins;
     return are_few && cells_of(shape, windows) <= kSmallCells ? &RoiKernel::few_channels : nullptr;
   }
   if (shape.rois > kSmallRois || bins > kSmallBins) return nullptr;
   const double cells = cells_of(shape, windows);
-  if (bins * shape.channels <= kFewBins && cells <= kFewCells) return &RoiKernel::cells;
-  const bool is_plain = shape.blocks == 1 && shape.width > shape.narrow_map_width;
+  if (bins * shape.channels <= kBinsByCells && cells <= kFewCells) return &RoiKernel::cells;
+  const bool is_plain = shape.blocks == 1 && shape.width > shape.lookup_lanes;
   const bool is_small = cells <= (is_plain ? kSmallCells : kFewCells);
   return is_small ? &RoiKernel::separate : nullptr;
 }
@@ -167,7 +167,7 @@ class Planner {
   }
 
   bool may_permute() const {
-    return std::max(shape_.width, shape_.bins_x) <= shape_.narrow_map_width && shape_.height <= kTallestNarrowMap;
+    return std::max(shape_.width, shape_.bins_x) <= shape_.lookup_lanes && shape_.height <= kTallestNarrowMap;
   }
   Way narrow_map(int64_t threads) const {
     const int64_t blocks = (shape_.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;

@@ -37,7 +37,7 @@ struct RoiPlan : RoiTables {
 struct RoiShape : RoiDims {
   int64_t blocks;             // of channels
   int64_t vector_bytes;       // of a block's vector
-  int64_t narrow_map_width;   // the kernel's
+  int64_t lookup_lanes;       // the kernel's
   int64_t threads;            // that run at once
   int64_t input_bytes;        // of all images
   int64_t line_bytes = 0;     // of the widest vectors; 0 where few channels are not to be read with these

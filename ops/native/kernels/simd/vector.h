@@ -167,6 +167,16 @@ inline V load_n(const Key* from, int64_t count) {
   return v;
 }
 
+// The same where any elements up to `end` may be read, and there is one at least: lanes beyond `count` may be anything.
+template <class V, class Key>
+inline V load_n(const Key* from, int64_t count, const Key* end) {
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(V) == 64) return load_n<V>(from, count);
+#endif
+  if (__builtin_expect(end - from < static_cast<int64_t>(sizeof(V) / sizeof(Key)), 0)) return load_n<V>(from, count);
+  return load<V>(from);
+}
+
 // The first `count` lanes, 1 to all of them: nothing beyond them is written.
 template <class V, class Key>
 inline void store_n(Key* to, V v, int64_t count) {
@@ -181,15 +191,53 @@ inline void store_n(Key* to, V v, int64_t count) {
     return;
   }
 #endif
-  __builtin_memcpy(to, &v, static_cast<size_t>(count) * sizeof(Key));
+  // Parts of 1, 2, 4, ... lanes, of which `count` is the sum: a call to copy them would take longer.
+  if (count == sizeof(V) / sizeof(Key)) return store(to, v);
+  Key lanes[sizeof(V) / sizeof(Key)];
+  store(lanes, v);
+  const Key* from = lanes;
+#pragma GCC unroll 8
+  for (int64_t part = sizeof(V) / sizeof(Key) / 2; part > 0; part /= 2) {
+    if (!(count & part)) continue;
+    __builtin_memcpy(to, from, static_cast<size_t>(part) * sizeof(Key));
+    from += part;
+    to += part;
+  }
 }
 
+// The same where any elements up to `end` may be written: those beyond `count` may become anything.
+template <class V, class Key>
+inline void store_n(Key* to, V v, int64_t count, const Key* end) {
 #if defined(__AVX512BW__)
-// Lane i of the result is lane `lanes[i]` of `v`, of keys of 16 bits or more: for 8 there is no such instruction.
+  if constexpr (sizeof(V) == 64) return store_n(to, v, count);
+#endif
+  if (end - to < static_cast<int64_t>(sizeof(V) / sizeof(Key))) return store_n(to, v, count);
+  store(to, v);
+}
+
+#if defined(__AVX2__)
+// Lane i of the result is lane `lanes[i]` of `v`, of the widest vectors and keys of 16 bits or more. Of numbers only
+// the lower bits count, which tell as many lanes apart as there are.
 template <class V>
 inline V table_lookup_lanes(V v, V lanes) {
-  static_assert(sizeof(v[0]) > 1);
-#if defined(__clang__)
+  static_assert(sizeof(v) == kVectorBytes && sizeof(v[0]) > 1);
+#if !defined(__AVX512BW__)
+  const __m256i from = reinterpret_cast<__m256i>(v), which = reinterpret_cast<__m256i>(lanes);
+  if constexpr (sizeof(v[0]) == 4) {
+    return reinterpret_cast<V>(_mm256_permutevar8x32_epi32(from, which));
+  } else if constexpr (sizeof(v[0]) == 8) {  // as halves of 32 bits
+    const __m256i twice = _mm256_add_epi32(which, which);
+    const __m256i halves = _mm256_or_si256(_mm256_shuffle_epi32(twice, 0xa0), _mm256_set1_epi64x(int64_t{1} << 32));
+    return reinterpret_cast<V>(_mm256_permutevar8x32_epi32(from, halves));
+  } else {  // as bytes of either block
+    const __m256i bytes =
+        _mm256_add_epi16(_mm256_mullo_epi16(_mm256_and_si256(which, _mm256_set1_epi16(15)), _mm256_set1_epi16(0x0202)),
+                         _mm256_set1_epi16(0x0100));
+    const __m256i lower = _mm256_shuffle_epi8(_mm256_permute2x128_si256(from, from, 0x00), bytes);
+    const __m256i upper = _mm256_shuffle_epi8(_mm256_permute2x128_si256(from, from, 0x11), bytes);
+    return reinterpret_cast<V>(_mm256_blendv_epi8(lower, upper, _mm256_slli_epi16(bytes, 3)));
+  }
+#elif defined(__clang__)
   const __m512i from = reinterpret_cast<__m512i>(v), which = reinterpret_cast<__m512i>(lanes);
   if constexpr (sizeof(v[0]) == 2) return reinterpret_cast<V>(_mm512_permutexvar_epi16(which, from));
   if constexpr (sizeof(v[0]) == 4) return reinterpret_cast<V>(_mm512_permutexvar_epi32(which, from));
@@ -199,11 +247,14 @@ inline V table_lookup_lanes(V v, V lanes) {
 #endif
 }
 
-// The same, of the lanes of `a` and then `b`.
+// The same, of the lanes of `a` and then `b`. One instruction with AVX-512.
 template <class V>
 inline V two_tables_lookup_lanes(V a, V b, V lanes) {
-  static_assert(sizeof(a[0]) > 1);
-#if defined(__clang__)
+  static_assert(sizeof(a) == kVectorBytes && sizeof(a[0]) > 1);
+#if !defined(__AVX512BW__)
+  constexpr int kLanes = sizeof(V) / sizeof(a[0]);
+  return lanes >= kLanes ? table_lookup_lanes(b, lanes) : table_lookup_lanes(a, lanes);
+#elif defined(__clang__)
   const __m512i lower = reinterpret_cast<__m512i>(a), upper = reinterpret_cast<__m512i>(b);
   const __m512i which = reinterpret_cast<__m512i>(lanes);
   if constexpr (sizeof(a[0]) == 2) return reinterpret_cast<V>(_mm512_permutex2var_epi16(lower, which, upper));

@@ -10,7 +10,7 @@ import numpy as np
 from onnx_maxpool.benchmark.grid.race import group_of_result
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
 from onnx_maxpool.benchmark.peers import OURS
-from onnx_maxpool.benchmark.results import RowResult
+from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import count_of
 
 
@@ -36,6 +36,14 @@ class Distribution:
     def figures(self) -> tuple[float, float, float]:
         """The least, the 5th percentile and the median."""
         return self.ratios[0], float(np.percentile(self.ratios, 5)), float(np.median(self.ratios))
+
+
+def rows_by_processor(runs: Iterable[Results]) -> dict[str, list[RowResult]]:
+    """The rows of all runs on each kind of processor, as ratios of one say nothing about another."""
+    found: dict[str, list[RowResult]] = {}
+    for run in runs:
+        found.setdefault(run.machine["cpu"], []).extend(run.rows)
+    return found
 
 
 def ratio(result: RowResult) -> float | None:

@@ -11,7 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_maxpool.benchmark.grid.race import group_of_result
-from onnx_maxpool.benchmark.grid.summary import Distribution, clearly_lost, distributions, lost, ratio, worst
+from onnx_maxpool.benchmark.grid.summary import (
+    Distribution,
+    clearly_lost,
+    distributions,
+    lost,
+    ratio,
+    rows_by_processor,
+    worst,
+)
 from onnx_maxpool.benchmark.peers import OURS, PEERS, SESSION
 from onnx_maxpool.benchmark.report.tables import NOTHING, digits, factor, literal, place, refusals, table
 from onnx_maxpool.benchmark.results import Results, RowResult
@@ -27,11 +35,6 @@ ABOUT = (
     "quartiles of the samples do not overlap. Session alone is a run of ONNX Runtime with the same inputs whose only "
     "node does next to nothing: no node takes less."
 )
-
-
-def rows_of(runs: Iterable[Results]) -> list[RowResult]:
-    """The rows of all runs."""
-    return [result for run in runs for result in run.rows]
 
 
 def grid_line(result: RowResult, done: int, wanted: int) -> str:
@@ -53,15 +56,17 @@ def micro_of(result: RowResult, name: str) -> str:
 
 
 def grid_report(runs: Sequence[Results]) -> Group:
-    """The rows that are lost, the table of distributions, then each group's worst rows."""
-    rows = rows_of(runs)
+    """For each processor the rows that are lost, the table of distributions, then each group's worst rows."""
     parts: list[Table | Text | str] = [Text(line) for run in runs for line in run_lines(run)]
-    found = distributions(rows)
-    header, *lines = lost_lines(rows)
-    parts += ["", rich_table("Rows that are lost", [header, *lines]) if lines else Text("No row is lost.")]
-    parts += ["", rich_table("Fastest peer / ours", list(summary_lines(found)))]
-    for each in found:
-        parts += ["", rich_table(f"The worst rows of {each.title}", list(worst_lines(rows, each)))]
+    processors = rows_by_processor(runs)
+    for processor, rows in processors.items():
+        found = distributions(rows)
+        header, *lines = lost_lines(rows)
+        parts += ["", Text(processor, style="bold")] if len(processors) > 1 else []
+        parts += ["", rich_table("Rows that are lost", [header, *lines]) if lines else Text("No row is lost.")]
+        parts += ["", rich_table("Fastest peer / ours", list(summary_lines(found)))]
+        for each in found:
+            parts += ["", rich_table(f"The worst rows of {each.title}", list(worst_lines(rows, each)))]
     parts += [Text(note) for note in notes(runs)]
     return Group(*parts)
 
@@ -144,25 +149,34 @@ def write_grid_page(runs: Sequence[Results], path: Path, commands: Sequence[str]
 
 def paragraphs(runs: Sequence[Results], commands: Sequence[str], picture: str | None) -> Iterator[str]:
     """What stands between empty lines."""
-    rows = rows_of(runs)
     yield "# Random shapes"
     yield "Written by `onnx-maxpool bench --grid --markdown`; do not edit. Its rows were drawn and timed by:"
     yield "\n".join(["```text", *commands, "```"])
     for run in runs:
         yield f"- {'. '.join(map(literal, run_lines(run)))}"
     yield ABOUT
-    yield "## Rows that are lost"
+    processors = rows_by_processor(runs)
+    for processor, rows in processors.items():
+        if len(processors) > 1:
+            yield f"## {processor}"
+        yield from summary_paragraphs(rows, "###" if len(processors) > 1 else "##")
+    if picture is not None:
+        yield f"![Ratios of all rows in ascending order, lost ones first]({Path(picture).as_posix()})"
+    for processor, rows in processors.items():
+        beside = f" on {processor}" if len(processors) > 1 else ""
+        for each in distributions(rows):
+            yield f"## The worst rows of {each.title}{beside}"
+            yield table(worst_lines(rows, each), 1)
+    for note in notes(runs):
+        yield literal(note)
+
+
+def summary_paragraphs(rows: Sequence[RowResult], heading: str) -> Iterator[str]:
+    """The lost rows and the distributions of one processor."""
     header, *lines = lost_lines(rows)
+    yield f"{heading} Rows that are lost"
     yield f"{len(lines)} of {sum(ratio(result) is not None for result in rows)}. Medians in microseconds."
     if lines:
         yield table([header, *lines], 1)
-    found = distributions(rows)
-    yield "## Fastest peer / ours"
-    yield table(summary_lines(found), 1)
-    if picture is not None:
-        yield f"![Ratios of all rows in ascending order, lost ones first]({Path(picture).as_posix()})"
-    for each in found:
-        yield f"## The worst rows of {each.title}"
-        yield table(worst_lines(rows, each), 1)
-    for note in notes(runs):
-        yield literal(note)
+    yield f"{heading} Fastest peer / ours"
+    yield table(summary_lines(distributions(rows)), 1)

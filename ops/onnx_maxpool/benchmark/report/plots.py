@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import cycle, groupby
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from onnx_maxpool.benchmark.grid.summary import Distribution, distributions
+from onnx_maxpool.benchmark.grid.summary import Distribution, distributions, rows_by_processor
 from onnx_maxpool.benchmark.peers import INEXACT, OURS, TRAFFIC
 from onnx_maxpool.benchmark.report.tables import GRAPH, NO_BOUND, WINDOWS, digits
 from onnx_maxpool.benchmark.results import Results, RowResult
@@ -303,38 +303,51 @@ def curve(name: str) -> dict[str, Any]:
 
 
 LOST, WON = "#d1495b", "#3d85d0"
+PROCESSOR_MARKERS = ("o", "x", "^", "s")
 
 
 def write_grid_plot(runs: Sequence[Results], path: Path) -> Path:
     """Write the picture of the grid, of one seed or of several, as SVG; its path."""
-    found = distributions(result for run in runs for result in run.rows)
+    found = {processor: distributions(rows) for processor, rows in rows_by_processor(runs).items()}
     seeds = ", ".join(str(run.settings["seed"]) for run in runs)
+    captions = dict.fromkeys(caption(run) for run in runs)
     with mpl.rc_context(STYLE):
-        return save(grid_figure(found, f"Seeds {seeds}. {caption(runs[0])}"), path)
+        return save(grid_figure(found, [f"Seeds {seeds}.", *captions]), path)
 
 
-def grid_figure(found: list[Distribution], caption: str) -> Figure:
-    """A panel for each distribution, one below another."""
-    lines = wrapped(["Fastest peer / ours, rows in ascending order: below 1, in red, the peer is faster.", caption])
-    foot = 0.75 + 0.145 * len(lines)
-    figure = Figure(figsize=(WIDTH, 0.55 + foot + 2.4 * len(found)))
+def grid_figure(found: Mapping[str, Sequence[Distribution]], captions: Sequence[str]) -> Figure:
+    """A panel for each group and number of threads, one below another; in it the distribution of each processor."""
+    lines = wrapped(["Fastest peer / ours, rows in ascending order: below 1, in red, the peer is faster.", *captions])
+    titles = list(dict.fromkeys(each.title for all_of_one in found.values() for each in all_of_one))
+    head, foot = 0.4 + 0.3 * len(found), 0.75 + 0.145 * len(lines)
+    figure = Figure(figsize=(WIDTH, head + foot + (2.1 + 0.3 * len(found)) * len(titles)))
     height = figure.get_figheight()
-    sides = {"left": 0.12, "right": 0.97, "top": 1 - 0.55 / height, "bottom": foot / height}
-    all_axes = figure.subplots(max(1, len(found)), 1, sharey=True, squeeze=False, gridspec_kw={**sides, "hspace": 0.55})
-    for axes, each in zip(all_axes[:, 0], found, strict=False):
-        draw_in_order(axes, each)
+    sides = {"left": 0.12, "right": 0.97, "top": 1 - head / height, "bottom": foot / height}
+    spaces = {**sides, "hspace": 0.4 + 0.2 * len(found)}
+    all_axes = figure.subplots(max(1, len(titles)), 1, sharey=True, squeeze=False, gridspec_kw=spaces)
+    for axes, title in zip(all_axes[:, 0], titles, strict=False):
+        each_of = {name: each for name, all_of_one in found.items() for each in all_of_one if each.title == title}
+        draw_in_order(axes, title, each_of)
     foot_text(figure, lines)
     return figure
 
 
-def draw_in_order(axes: mpl.axes.Axes, each: Distribution) -> None:
-    """A point for each row; the least, the 5th percentile and the median as numbers."""
-    at = [100 * (i + 0.5) / len(each.ratios) for i in range(len(each.ratios))]
-    axes.scatter(at, each.ratios, s=6, c=[LOST if value < 1 else WON for value in each.ratios])
+def draw_in_order(axes: mpl.axes.Axes, title: str, found: Mapping[str, Distribution]) -> None:
+    """A point for each row; the rows lost, the least, the 5th percentile and the median of each processor as text."""
+    texts = [title]
+    for (processor, each), marker in zip(found.items(), cycle(PROCESSOR_MARKERS), strict=False):
+        at = [100 * (i + 0.5) / len(each.ratios) for i in range(len(each.ratios))]
+        colors = [LOST if value < 1 else WON for value in each.ratios]
+        axes.scatter(at, each.ratios, s=9, linewidths=0.7, c=colors, marker=marker)
+        least, low, median = each.figures
+        texts.append(f"{processor}: {each.lost} of {len(each.ratios)} lost")
+        texts.append(f"least {least:.2f}, 5th percentile {low:.2f}, median {median:.2f}")
     axes.axhline(1, color=FAINT, linewidth=1)
     logarithmic(axes.yaxis, axes.set_yscale)
     axes.set_xlim(0, 100)
     axes.set_xlabel("% of rows")
-    least, low, median = each.figures
-    text = f"least {least:.2f}, 5th percentile {low:.2f}, median {median:.2f}"
-    axes.set_title(f"{each.title}: {each.lost} of {len(each.ratios)} lost\n{text}", loc="left", x=-0.08, fontsize=9)
+    axes.set_title("\n".join(texts), loc="left", x=-0.08, fontsize=9)
+    if len(found) > 1:
+        marks = zip(found, cycle(PROCESSOR_MARKERS), strict=False)
+        handles = [Line2D([], [], color=FAINT, linestyle="", marker=mark, label=name) for name, mark in marks]
+        axes.legend(handles=handles, loc="upper left", frameon=False, fontsize=8)
