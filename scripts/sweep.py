@@ -5,20 +5,22 @@
 A step is where, from one point to the next, time grows by more than 1.3 times as much as the work does, or falls by
 more than a tenth. Work is the cells that are read, covered by windows and written (`sweep_points.py`). What looks like
 a step is measured again, in turns with the point before it, and is reported if all tries show it. It is none if NumPy
-takes as much longer to read and to write as many bytes: then the memory of one point has left a cache. The sweeps go
-around fixed cases, and with --seed around rows of the benchmark's grid too. On one thread processor time is taken, so
-other programs disturb little; several threads need a machine with nothing else to do. The exit code is 1 if there is a
-step.
+takes as much longer to read the same lines of memory and to write as many bytes: then the memory of one point has left
+a cache, or meets in too few places of it. The sweeps go around fixed cases, and with --seed around rows of the
+benchmark's grid too. On one thread processor time is taken, so other programs disturb little; several threads need a
+machine with nothing else to do. The exit code is 1 if there is a step.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import statistics
+import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -26,15 +28,15 @@ from typing import Annotated
 import numpy as np
 import typer
 from rich.console import Console
-from sweep_points import Sweep, Work, known_groups, sweeps, work
+from sweep_points import Sweep, Work, known_groups, lines_of_rois, sweeps, work
 
 from onnx_maxpool.benchmark.inputs import case_inputs
 from onnx_maxpool.benchmark.peers import Call, ours
 from onnx_maxpool.benchmark.results import timing
-from onnx_maxpool.benchmark.rows import Row, count_of
+from onnx_maxpool.benchmark.rows import RoiCase, Row, count_of
 from onnx_maxpool.benchmark.worker import FIRST_RUNS
 from onnx_maxpool.machine import cpus, machine
-from onnx_maxpool.types import dtype_of
+from onnx_maxpool.types import Array, dtype_of
 
 GROWS, FALLS = 1.3, 0.9
 SUSPECT_GROWS, SUSPECT_FALLS = 1.2, 0.95
@@ -42,6 +44,10 @@ SUSPECT_GROWS, SUSPECT_FALLS = 1.2, 0.95
 SAMPLES, TRIES = 5, 3
 SAMPLE = 1.5e-3
 """Seconds that a sample takes at least."""
+PAGE, WORD = 4096, 8
+"""Bytes."""
+CHANNELS, LINES = 16, 1024
+"""That NumPy reads at a time."""
 REST = 0.05
 """Seconds until the threads of another session have stopped to wait actively for work."""
 
@@ -63,7 +69,7 @@ class Point:
     of_work: float | None
     """The growth of work, likewise."""
     of_traffic: float | None
-    """And of what NumPy takes for as many bytes, where this was measured."""
+    """And of what NumPy takes to read and write the same memory, where this was measured."""
     step: bool
 
 
@@ -74,6 +80,7 @@ class Prepared:
     row: Row
     threads: int
     call: Call
+    inputs: Mapping[str, Array]
     work: Work
     """Of each thread."""
     clock: Callable[[], float]
@@ -97,28 +104,77 @@ class Prepared:
         return [self.sample() for _ in range(SAMPLES)]
 
     def traffic(self) -> Prepared:
-        """NumPy's reading and writing of as many bytes as the work has, on one thread."""
+        """NumPy's reading of the same memory and its writing of as many bytes, on one thread."""
         size = dtype_of(self.row.type).itemsize
-        counts = (math.ceil(cells * size / 8) for cells in (self.work.read, self.work.written))
-        read, written = (np.ones(count, np.int64) for count in counts)
+        read = reading_of(self, math.ceil(self.work.read * size / WORD))
+        written = np.ones(math.ceil(self.work.written * size / WORD), np.int64)
 
         def run() -> None:
-            read.max(initial=0)
+            read()
             written.fill(0)
 
         return replace(self, call=Call(run, self.call.outputs), clock=time.thread_time, runs=1)
+
+
+def reading_of(point: Prepared, words: int) -> Callable[[], object]:
+    """A thread's part: so many words, one after the other; of ROIs a cell of each of their lines, as channels lie.
+
+    So it takes longer where a map has left a cache of which ROIs read a part, and where channels lie a power of two
+    apart, so that their lines meet in one set of a cache.
+    """
+    case, inputs = point.row.case, point.inputs
+    if not isinstance(case, RoiCase):
+        source = np.ones(words, np.int64)
+        return lambda: source.max(initial=0)
+    chunks = [
+        (channels.reshape(len(channels), -1).T, part)
+        for x, lines in zip(inputs["X"], lines_of_rois(case, inputs), strict=True)
+        for channels in (x[first : first + CHANNELS] for first in range(0, len(x), CHANNELS))
+        for part in np.array_split(lines, math.ceil(len(lines) / LINES) or 1)
+    ]
+
+    def read() -> None:
+        for cells, part in chunks[:: point.threads]:
+            cells[part]
+
+    return read
 
 
 def prepared(row: Row, threads: int, seed: int, clock: Callable[[], float]) -> Prepared:
     """The point, ready to run."""
     random = np.random.default_rng([seed, zlib.crc32(row.name.encode())])
     inputs = case_inputs(row.case, dtype_of(row.type), random)
+    inputs = {name: placed(array) for name, array in inputs.items()}
     call = ours.prepare(row, inputs, threads)
     for _ in range(FIRST_RUNS):
         call.run()
     whole = work(row.case, inputs)
     share = Work(whole.read / threads, whole.written / threads, whole.touched / threads)
-    return Prepared(row, threads, call, share, clock)
+    return Prepared(row, threads, call, inputs, share, clock)
+
+
+def keep_apart() -> None:
+    """Give each large array, and each output, pages that are new.
+
+    Else glibc takes memory that was used before, in which some points took 1.3 times as long as their neighbours.
+    """
+    most_of_heap = -3  # M_MMAP_THRESHOLD
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(most_of_heap, 1 << 17)
+
+
+def placed(array: Array) -> Array:
+    """A copy in the middle of a page. The session puts large outputs near the begin of one.
+
+    Where an input and an output are that far apart at every moment, they do not drive each other out of the first
+    cache. With NumPy's own addresses some points of a sweep took 1.5 times as long as their neighbours for that.
+    """
+    memory = np.empty(array.nbytes + 2 * PAGE, np.uint8)
+    start = PAGE // 2 - memory.ctypes.data % PAGE
+    copy = memory[start % PAGE :][: array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def is_step(growth: float, of_work: float) -> bool:
@@ -206,6 +262,7 @@ def main(
     """Sweep sizes, and print steps."""
     counts = threads or list(range(1, cpus() + 1))
     log, points, begin, whole = Console(highlight=False, soft_wrap=True), [], time.monotonic(), True
+    keep_apart()
     groups = known_groups(operator or ())
     wanted = [
         each

@@ -6,19 +6,23 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
+from typing import cast
 
 import numpy as np
 
 from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, MOST_WORK, drawn, group_of, mean_window
 from onnx_maxpool.benchmark.inputs import SMALLEST_SIDE, agreed
 from onnx_maxpool.benchmark.rows import AdaptiveCase, Case, RoiCase, Row, SlidingCase, outputs
-from onnx_maxpool.types import Array
-from onnx_maxpool.windows import roi_edges
+from onnx_maxpool.types import Array, Integers
+from onnx_maxpool.windows import Windows, adaptive_windows, roi_edges, roi_windows, sliding_windows
 
 FINE = 1.2
 """From one point to the next, where all integers would be too many."""
 ALL_BELOW = 8
 """Every integer below this is a point."""
+
+LINE = 64
+"""Bytes of a line of memory."""
 
 MAP, PYRAMID = RoiCase(64, 38, 50, 300, 7, 1.0, cells=(12, 16)), RoiCase(64, 200, 304, 100, 7, 1.0, cells=(28, 28))
 BASES: tuple[Case, ...] = (
@@ -234,43 +238,64 @@ def work(case: Case, inputs: Mapping[str, Array]) -> Work:
 
 @work.register
 def _(case: RoiCase, inputs: Mapping[str, Array]) -> Work:
-    edges = roi_edges(inputs["rois"][:, 1:], case.scale)
-    sides = np.maximum(edges[:, 2:] - edges[:, :2] + 1, 1)
-    covered = float(np.maximum(sides, case.pooled).prod(axis=1).sum())
-    read = case.channels * min(float(sides.prod(axis=1).sum()), case.batch * case.height * case.width)
+    rois = inputs["rois"]
+    edges = roi_edges(rois[:, 1:], case.scale)
+    area = float(np.maximum(edges[:, 2:] - edges[:, :2] + 1, 1).prod(axis=1).sum())
+    bins = roi_windows(rois, (case.pooled, case.pooled), case.scale, (case.height, case.width))
+    rows, columns = (cells_of(windows) for windows in bins)
+    read = case.channels * min(area, case.batch * case.height * case.width)
     written = outputs(case)[0]
-    return Work(read, written, case.channels * covered + read + 4.0 * written)
+    return Work(read, written, case.channels * float((rows * columns).sum()) + read + 4.0 * written)
 
 
 @work.register
 def _(case: AdaptiveCase, inputs: Mapping[str, Array]) -> Work:
-    windows = [-(-side // size) for side, size in zip(case.shape[2:], case.output_size, strict=True)]
-    return separable(case.shape[:2], case.shape[2:], case.output_size, windows)
+    windows = [adaptive_windows(*axis) for axis in zip(case.shape[2:], case.output_size, strict=True)]
+    return separable(case.shape[:2], case.shape[2:], windows)
 
 
 @work.register
 def _(case: SlidingCase, inputs: Mapping[str, Array]) -> Work:
-    axes = list(zip(case.shape[2:], case.window, case.strides, case.padding, strict=True))
-    sizes = [(side + 2 * padding - window) // stride + 1 for side, window, stride, padding in axes]
-    needed = [covered(*axis, size) for axis, size in zip(axes, sizes, strict=True)]
+    axes = zip(case.shape[2:], case.window, case.strides, case.padding, strict=True)
+    windows = [sliding_windows(side, window, stride, pad, pad) for side, window, stride, pad in axes]
+    needed = [reached(each) for each in windows]
     # Of a row all cells are read: a line of memory has neighbours of those that windows need.
-    return separable(case.shape[:2], (*needed[:-1], case.shape[-1]), sizes, case.window)
+    return separable(case.shape[:2], (*needed[:-1], case.shape[-1]), windows)
 
 
-def covered(side: int, window: int, stride: int, padding: int, count: int) -> int:
-    """How many cells of an axis lie in at least one window."""
-    starts = np.arange(count) * stride - padding
-    ends = np.minimum(starts + window, side)
+def lines_of_rois(case: RoiCase, inputs: Mapping[str, Array]) -> list[Integers]:
+    """For each image the lines of memory of a channel that its ROIs reach: the first cell of each, ROI after ROI."""
+    in_line = LINE // inputs["X"].dtype.itemsize
+    found: list[list[Integers]] = [[] for _ in range(case.batch)]
+    edges = roi_edges(inputs["rois"][:, 1:], case.scale)
+    first, last = np.maximum(edges[:, :2], 0), np.minimum(edges[:, 2:], [case.width - 1, case.height - 1])
+    for image, (left, top), (right, bottom) in zip(inputs["rois"][:, 0].astype(int), first, last, strict=True):
+        for row in np.arange(top, bottom + 1) * case.width:
+            found[image].append(np.arange((row + left) // in_line, (row + right) // in_line + 1) * in_line)
+    return [np.concatenate([np.empty(0, np.int64), *lines]) for lines in found]
+
+
+def cells_of(windows: Windows) -> Integers:
+    """The cells of each axis's windows, one counted as often as it lies in one."""
+    starts, ends = windows
+    return cast("Integers", np.maximum(ends - starts, 0).sum(axis=-1))
+
+
+def reached(windows: Windows) -> int:
+    """How many cells of an axis lie in at least one window; windows start in ascending order."""
+    starts, ends = windows
     begins = np.maximum(starts, np.concatenate(([0], ends[:-1])))
     return int(np.maximum(ends - begins, 0).sum())
 
 
-def separable(planes: Sequence[int], sides: Sequence[int], sizes: Sequence[int], windows: Sequence[int]) -> Work:
+def separable(planes: Sequence[int], sides: Sequence[int], windows: Sequence[Windows]) -> Work:
     """Cells in, cells out, and what windows cover where one axis after the other is pooled, the last one first."""
+    sizes = [len(starts) for starts, _ in windows]
     left, touched = list(sides), math.prod(sides) + math.prod(sizes)
     for axis in reversed(range(len(left))):
+        left[axis] = int(cells_of(windows[axis]))
+        touched += math.prod(left)
         left[axis] = sizes[axis]
-        touched += math.prod(left) * windows[axis]
     count = math.prod(planes)
     return Work(count * math.prod(sides), count * math.prod(sizes), count * touched)
 

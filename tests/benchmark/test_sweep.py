@@ -70,14 +70,18 @@ def test_integers_are_fine(points: ModuleType) -> None:
             SlidingCase((1, 2, 9, 9), (2, 2), (2, 2), (0, 0), indices=True),
             (2 * 72, 2 * 16, 2 * (72 + 32 * 2 + 16 * 2 + 16)),
         ),
-        # Windows of rows 0-1, 3-5 and 7-8 of 9: row 2 and row 6 are in none.
+        # Windows of rows 0-1, 3-5 and 7-8 of 9: row 2 and row 6 are in none, and the padding is no work.
         (
             SlidingCase((1, 1, 9, 9), (3, 1), (4, 1), (1, 0), indices=False),
-            (7 * 9, 3 * 9, 7 * 9 + 7 * 9 + 3 * 9 * 3 + 3 * 9),
+            (7 * 9, 3 * 9, 7 * 9 + 7 * 9 + 7 * 9 + 3 * 9),
         ),
         (AdaptiveCase((3, 1, 10), (5,)), (3 * 10, 3 * 5, 3 * (10 + 5 * 2 + 5))),
+        # Windows of cells 0-2, 2-4, 5-7 and 7-9: neighbours share cells 2 and 7.
+        (AdaptiveCase((3, 1, 10), (4,)), (3 * 10, 3 * 4, 3 * (10 + 12 + 4))),
         # Three ROIs of 4x6 cells to 2x2: they cover 72 cells of a map of 64.
         (RoiCase(5, 8, 8, 3, 2, 1.0, cells=(4, 6)), (5 * 64, 5 * 12, 5 * (72 + 64 + 4 * 3 * 4))),
+        # One of 4x6 to 3x3: bins of rows 0-1, 1-2 and 2-3, which share two.
+        (RoiCase(1, 8, 8, 1, 3, 1.0, cells=(4, 6)), (24, 9, 6 * 6 + 24 + 4 * 9)),
     ],
 )
 def test_work(
