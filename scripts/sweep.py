@@ -4,11 +4,11 @@
 
 A step is where, from one point to the next, time grows by more than 1.3 times as much as the work does, or falls by
 more than a tenth. Work is the cells that are read, covered by windows and written (`sweep_points.py`). What looks like
-a step is measured again, in turns with the point before it, and is reported if all tries show it. It is none if NumPy
-takes as much longer to read the same lines of memory and to write as many bytes: then the memory of one point has left
-a cache, or meets in too few places of it. The sweeps go around fixed cases, and with --seed around rows of the
-benchmark's grid too. On one thread processor time is taken, so other programs disturb little; several threads need a
-machine with nothing else to do. The exit code is 1 if there is a step.
+a step is measured again, in turns with the point before it, and once more in the end; all tries have to show it. It is
+none if NumPy takes as much longer to read the same lines of memory and to write as many bytes: then the memory of one
+point has left a cache, or meets in too few places of it. The sweeps go around fixed cases, and with --seed around rows
+of the benchmark's grid too. On one thread processor time is taken, so other programs disturb little; several threads
+need a machine with nothing else to do. The exit code is 1 if there is a step.
 """
 
 from __future__ import annotations
@@ -202,9 +202,8 @@ def swept(sweep: Sweep, seed: int) -> Iterator[Point]:
     """The points of a sweep, each compared with the one before it."""
     before: Prepared | None = None
     earlier: list[tuple[float, int]] = []
-    clock = time.thread_time if all(threads == 1 for *_, threads in sweep.points) else time.perf_counter
     for at, row, threads in sweep.points:
-        now = prepared(row, threads, seed, clock)
+        now = prepared(row, threads, seed, clock_of(sweep))
         taken = now.samples()
         growth = of_work = of_traffic = None
         step = False
@@ -227,6 +226,21 @@ def swept(sweep: Sweep, seed: int) -> Iterator[Point]:
         names = sweep.group, sweep.base.name, sweep.dimension, float(at), row.name, threads
         yield Point(*names, quartiles, growth, of_work, of_traffic, step)
         before, earlier = now, taken
+
+
+def once_more(sweep: Sweep, i: int, found: Point, seed: int) -> Point:
+    """A step, measured anew with the point before it: a neighbour on the machine may have been what disturbed it."""
+    assert found.of_work is not None, "the first point is no step"
+    before, now = (prepared(row, threads, seed, clock_of(sweep)) for _, row, threads in sweep.points[i - 1 : i + 1])
+    earlier, taken = in_turns(before, now)
+    growth = median(taken) / median(earlier)
+    step = is_step(growth, max(found.of_work, found.of_traffic or 0))
+    return replace(found, growth=growth, step=step)
+
+
+def clock_of(sweep: Sweep) -> Callable[[], float]:
+    """Processor time where one thread works."""
+    return time.thread_time if all(threads == 1 for *_, threads in sweep.points) else time.perf_counter
 
 
 def median(samples: Sequence[tuple[float, int]]) -> float:
@@ -287,7 +301,19 @@ def main(
                 log.print(line(each), markup=False)
         if as_json is not None:
             write(points, as_json, seed)
+    first = 0
+    for sweep in wanted:
+        for i, each in enumerate(points[first : first + len(sweep.points)]):
+            if each.step:
+                points[first + i] = once_more(sweep, i, each, seed or 0)
+        first += len(sweep.points)
+    if as_json is not None:
+        write(points, as_json, seed)
     steps = sum(each.step for each in points)
+    log.print("Measured once more:")
+    for each in points:
+        if each.step:
+            log.print(line(each), markup=False)
     log.print(f"{count_of(steps, 'step')} among {count_of(len(points), 'point')}{'' if whole else ', not all swept'}")
     if plot is not None:
         from sweep_plot import write_pictures  # matplotlib, which is an extra's

@@ -219,10 +219,12 @@ void print_initializer(const Constants& constants, bool indexed, bool wide) {
     return list(constants, first, end - 2) + ", {" + list(constants, end - 2, end) + "}";
   };
   std::printf(
-      "template <>\nconstexpr PlanCosts kPlanCosts<%s, %s> = {\n    {%s},\n    {%s},\n    {{%s}, %s},\n    {%s}};\n",
+      "template <>\nconstexpr PlanCosts kPlanCosts<%s, %s> = {\n    {%s},\n    {%s},\n    {{%s}, %s},\n    {%s},\n"
+      "    {%s}};\n",
       indexed ? "true" : "false", wide ? "true" : "false", part(kFirst[0], kFirst[1]).c_str(),
       part(kFirst[1], kFirst[2]).c_str(), list(constants, kFirst[2], kFirst[2] + kTransposed).c_str(),
-      part(kFirst[2] + kTransposed, kFirst[3]).c_str(), part(kFirst[3], kFirst[4]).c_str());
+      part(kFirst[2] + kTransposed, kFirst[3]).c_str(), part(kFirst[3], kFirst[4]).c_str(),
+      part(kFirst[4], kFirst[5]).c_str());
 }
 
 // The next job of such lanes for which the model chooses.

@@ -10,7 +10,7 @@ using namespace window_costs;
 constexpr size_t place(size_t offset) { return offset / sizeof(double); }
 static_assert(place(sizeof(PlanCosts)) == kConstants, "a double for each constant");
 static_assert(place(offsetof(PlanCosts, maps)) == kFirst[1] && place(offsetof(PlanCosts, planes)) == kFirst[2] &&
-                  place(offsetof(PlanCosts, lookups)) == kFirst[3],
+                  place(offsetof(PlanCosts, lookups)) == kFirst[3] && place(offsetof(PlanCosts, walks)) == kFirst[4],
               "as kFirst says");
 
 PlanCosts costs_of(const double (&constants)[kConstants]) {
@@ -31,6 +31,7 @@ Features features_of(const PoolJob& job) {
     found.parts[i] = i < kFirst[1]      ? cost.by_rows()
                      : i < kFirst[2]    ? cost.by_maps()
                      : i < kFirst[3]    ? cost.by_planes()
+                     : i >= kFirst[4]   ? cost.by_walks()
                      : pieces.count > 0 ? cost.by_lookups(pieces)
                                         : 0;
     found.model_chooses = !cost.is_one_long_window();

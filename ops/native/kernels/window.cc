@@ -1,9 +1,10 @@
 // The maximum over windows that all planes share, and the index of its first cell. Compiled once per target.
 //
 // Where maps are small, planes lie side by side in the lanes (window_planes.h), where windows overlap much or maps are
-// narrow, a map's lines are taken together (window_maps.h), and short windows are looked up (window_lookups.h), if the
-// caller says so: window_cost.h tells what each takes. Else lanes are neighbouring cells of a row. For a row of windows
-// the best over the map's rows goes into a line (window_line.h), from which windows are taken in one of two ways:
+// narrow, a map's lines are taken together (window_maps.h), and short windows are looked up (window_lookups.h) or
+// walked (window_short.h), if the caller says so: window_cost.h tells what each takes. Else lanes are neighbouring
+// cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h), from which
+// windows are taken in one of two ways:
 //   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_lines.h);
 //              short ones that start one apart need no line (window_short.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
@@ -40,8 +41,6 @@ class WindowPool {
   static int64_t units(const PoolJob& job) { return units_of_lines(job); }
 
   static size_t scratch_bytes(const PoolJob& job) {
-    if (sliding && is_short<Lane, indexed>(job, sizeof(Element)))
-      return ShortWindows<Element, Lane, indexed>::kScratchBytes;
     if (needs_no_line(job)) return 0;
     return static_cast<size_t>(lines_at_once(job) * line_elements(job)) * sizeof(Lane);
   }
@@ -92,9 +91,9 @@ class WindowPool {
     return line_cells(job) < kLongLine && is_one_piece(job) ? kMostLines : 1;
   }
 
-  // Whether windows are taken from the map's rows as they come, as each lies in one row.
+  // Whether windows are taken from the map's rows as they come: short ones, or where each lies in one row.
   static bool needs_no_line(const PoolJob& job) {
-    if (sliding) return false;
+    if (sliding) return is_slid<Lane, indexed>(job.columns);
     const auto is_one_cell = [](const PoolAxis& axis) {
       return axis.size == 1 || (!axis.even && axis.grain == 1 && axis.length == 1);
     };
@@ -129,24 +128,12 @@ class WindowPool {
   // The lines from `begin` to `end`, or the same piece of each.
   void pool(int64_t begin, int64_t end, const Piece& piece) {
     if constexpr (sliding) {
-      if (is_short<Lane, indexed>(job_, sizeof(Element))) return pool_short(begin, end, piece);
+      if (is_slid<Lane, indexed>(job_.columns)) {
+        const ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count, false, lines_);
+        return windows.pool(begin, end, writer_);
+      }
     }
     pool_lines(begin, end, piece);
-  }
-
-  void pool_short(int64_t begin, int64_t end, const Piece& piece) {
-    const ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count, lines_);
-    const int64_t rows = job_.rows.count, slice = begin / rows;
-    int64_t y = begin % rows, z = slice % job_.depth.count;
-    const Element* plane = static_cast<const Element*>(job_.x) + slice / job_.depth.count * plane_cells(job_);
-    for (int64_t left = end - begin; left > 0; y = 0) {
-      const int64_t lines = rows - y < left ? rows - y : left;
-      windows.pool(plane, window_at(job_.depth, z), y, y + lines, writer_);
-      left -= lines;
-      if (++z < job_.depth.count) continue;
-      z = 0;
-      plane += plane_cells(job_);
-    }
   }
 
   ONNX_MAXPOOL_NOINLINE void pool_lines(int64_t begin, int64_t end, Piece piece) {
@@ -243,6 +230,7 @@ struct Pools {
   static constexpr bool kMayBeLarge = kIndexed && sizeof(Element) <= 2 && sizeof(Lane) >= 4;
   using Planes = PlanesPool<Element, Lane, kIndexed>;
   using Maps = MapPool<Element, Lane, kIndexed>;
+  using Walks = WalkPool<Element, Lane, kIndexed>;
 
   // Whether the job is window_large.h's, and no other plan's.
   static bool is_large(const PoolJob& job) {
@@ -255,6 +243,7 @@ struct Pools {
     if (plan == PoolPlan::planes) return Planes::takes(job) ? kernel_of<Planes>() : nullptr;
     if (plan == PoolPlan::lookups) return by_lookups(job);
     if (plan == PoolPlan::maps) return Maps::takes(job) ? kernel_of<Maps>() : nullptr;
+    if (plan == PoolPlan::walks) return Walks::takes(job) ? kernel_of<Walks>() : nullptr;
     if constexpr (kMayBeLarge) {
       if (is_large(job)) return kernel_of<LargeWindowPool<Element>>();
     }
@@ -274,7 +263,7 @@ struct Pools {
 
   static PoolCosts costs(const PoolJob& job) {
     if (is_large(job)) return kOnlyRows;
-    return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job));
+    return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job), Walks::takes(job));
   }
 };
 

@@ -45,10 +45,12 @@ struct PoolKernel {
 };
 
 // How a job is computed: by the rows of its maps, by whole maps (kernels/window_maps.h), with planes side by side
-// (kernels/window_planes.h), or by lookups (kernels/window_lookups.h). By rows every job can be.
-enum class PoolPlan { rows, maps, planes, lookups };
-constexpr PoolPlan kPoolPlans[] = {PoolPlan::rows, PoolPlan::maps, PoolPlan::planes, PoolPlan::lookups};
-constexpr const char* kPoolPlanNames[] = {"rows", "maps", "planes", "lookups"};
+// (kernels/window_planes.h), by lookups (kernels/window_lookups.h), or by walks down the columns
+// (kernels/window_short.h). By rows every job can be.
+enum class PoolPlan { rows, maps, planes, lookups, walks };
+constexpr PoolPlan kPoolPlans[] = {PoolPlan::rows, PoolPlan::maps, PoolPlan::planes, PoolPlan::lookups,
+                                   PoolPlan::walks};
+constexpr const char* kPoolPlanNames[] = {"rows", "maps", "planes", "lookups", "walks"};
 
 // What a job takes by each of kPoolPlans, in about tenths of nanoseconds, as the model of cost has it: infinity by one
 // that cannot compute it, or that is known to be worse.

@@ -3,10 +3,10 @@
 //
 //   here, next   x0 x1 x2 x3 | x4 x5 x6 x7    slid down by 1   x1 x2 x3 x4    by 2   x2 x3 x4 x5
 //
-// Where rows slide by one as well, and lines are short, columns are walked, as many at once as there are lanes: each
-// row becomes keys once, as what is known of the rows above it stays in registers too. A walk finds its `next` where
-// the walk before has left it for each line. Walks go from right to left: what a line's last vector leaves beyond its
-// windows, the next line's first overwrites. Of long lines in memory, this would read and write too many at once.
+// Where rows slide by one as well, columns may be walked, as many at once as there are lanes: each row becomes keys
+// once, as what is known of the rows above it stays in registers too. A walk finds its `next` where the walk before has
+// left it for each line. Walks go from right to left: what a line's last vector leaves beyond its windows, the next
+// line's first overwrites. Of long lines in memory, this reads and writes too many at once: it is a plan of its own.
 #pragma once
 
 #include "kernels/window_line.h"
@@ -25,10 +25,10 @@ inline bool slides_by_one(const PoolAxis& axis, int most) {
   return !axis.even && axis.grain == 1 && axis.step == 1 && axis.length <= most;
 }
 
-// Where all is in the second cache, or lines are as short as two of its own.
+// Whether columns can be walked, and may be the faster for it.
 template <class Lane, bool indexed>
-bool is_walked(const PoolJob& job, int64_t element_size) {
-  constexpr int64_t kShortLine = 144, kLongLine = 1536, kNear = 1 << 20, kFewWindows = 8;
+bool can_be_walked(const PoolJob& job) {
+  constexpr int64_t kFewWindows = 8;
   constexpr int kMost = kMostWalked<Lane, indexed>;
   // Narrower vectors take several operations to compare such lanes, or to follow positions.
   constexpr bool kIsFaster = !(indexed ? kVectorBytes < 64 : kVectorBytes == 16 && sizeof(Lane) == 8);
@@ -36,12 +36,7 @@ bool is_walked(const PoolJob& job, int64_t element_size) {
   // Of several slices, a walk does not come to cells in the order of their positions.
   if (indexed && job.depth.length != 1) return false;
   // At a tensor's ends, lines are not walked.
-  if (job.planes * job.rows.size < kFewWindows * job.rows.length) return false;
-  const int64_t of_output = element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
-  const int64_t line = job.columns.size * element_size, of_windows = job.columns.count * of_output;
-  if (line <= kShortLine && of_windows <= kShortLine) return true;
-  const int64_t bytes = job.depth.size * job.rows.size * line + job.depth.count * job.rows.count * of_windows;
-  return line <= kLongLine && bytes <= kNear / job.planes;
+  return job.planes * job.rows.size >= kFewWindows * job.rows.length;
 }
 // On processors with half as many registers, others were slower so.
 template <class Lane, bool indexed>
@@ -49,11 +44,6 @@ bool is_slid(const PoolAxis& columns) {
   constexpr bool kIsFaster = kVectorBytes == 64 || (!indexed && sizeof(Lane) >= 4);
   return kIsFaster && slides_by_one(columns, kMostSlid);
 }
-template <class Lane, bool indexed>
-bool is_short(const PoolJob& job, int64_t element_size) {
-  return is_slid<Lane, indexed>(job.columns) || is_walked<Lane, indexed>(job, element_size);
-}
-
 // Lanes from `begin` to `end` stay as they are, the others become padding.
 template <class Lane, bool indexed>
 class LaneLimits {
@@ -84,7 +74,7 @@ class ShortWindows {
   static constexpr int64_t kScratchBytes = 2 * kBests * RowLine::kArrays * sizeof(Lane);
 
   // Of a line, the `count` windows from column `column` on, where the first begins.
-  ShortWindows(const PoolJob& job, int64_t column, int64_t count, Lane* scratch)
+  ShortWindows(const PoolJob& job, int64_t column, int64_t count, bool walks, Lane* scratch)
       : job_(job),
         reader_(job),
         x_(static_cast<const Element*>(job.x)),
@@ -98,22 +88,37 @@ class ShortWindows {
         count_(count),
         last_((count - 1) / kLanes * kLanes),
         end_(last_ + (count - last_ + length_ - 1 > kLanes ? 2 * kLanes : kLanes)),
-        is_walked_(is_walked<Lane, indexed>(job, sizeof(Element))),
+        walks_(walks),
         at_first_(-column, last_ == 0 ? width_ - column : kLanes),
         at_last_(0, width_ - column - last_),
         beyond_(0, width_ - column - last_ - kLanes),
         bests_{scratch, scratch + (RowLine::kArrays - 1) * 2 * kBests} {}
 
+  // The lines of the output from `begin` to `end`.
+  void pool(int64_t begin, int64_t end, Writer& writer) const {
+    const int64_t rows = job_.rows.count, slice = begin / rows, cells = job_.depth.size * slice_;
+    int64_t y = begin % rows, z = slice % job_.depth.count;
+    const Element* plane = x_ + slice / job_.depth.count * cells;
+    for (int64_t left = end - begin; left > 0; y = 0) {
+      const int64_t lines = lesser(rows - y, left);
+      pool(plane, window_at(job_.depth, z), y, y + lines, writer);
+      left -= lines;
+      if (++z < job_.depth.count) continue;
+      z = 0;
+      plane += cells;
+    }
+  }
+
+ private:
   // The lines from `begin` to `end` of these slices of a plane.
   void pool(const Element* plane, Window depth, int64_t begin, int64_t end, Writer& writer) const {
-    if (!is_walked_) return pool_lines(plane, depth, begin, end, writer);
+    if (!walks_) return pool_lines(plane, depth, begin, end, writer);
     for (int64_t next; begin < end; begin = next) {
       next = lesser(begin + kBand, end);
       pool_band(plane, depth, begin, next, writer);
     }
   }
 
- private:
   template <class Call>
   static ONNX_MAXPOOL_INLINE void with_number(int64_t number, const Call& call) {
     if (number == 1) return call(Number<1>{});
@@ -351,11 +356,28 @@ class ShortWindows {
   const Element* const x_;
   const int64_t width_, rows_, slice_, height_, length_, first_row_, column_, count_;
   const int64_t last_, end_;  // of columns from the first on: where the last windows' vector begins, where vectors end
-  const bool is_walked_;
+  const bool walks_;
   // Padding within the first vector of columns, the last that windows begin in, and what they reach beyond it. Others
   // have none, as each window has a cell of the map.
   const LaneLimits<Lane, indexed> at_first_, at_last_, beyond_;
   const RowLine bests_;  // a vector for each line that is walked, twice
+};
+
+// The plan by walks.
+template <class Element, class Lane, bool indexed>
+struct WalkPool {
+  static bool takes(const PoolJob& job) { return can_be_walked<Lane, indexed>(job); }
+
+  static int64_t units(const PoolJob& job) { return units_of_lines(job); }
+  static size_t scratch_bytes(const PoolJob&) { return ShortWindows<Element, Lane, indexed>::kScratchBytes; }
+
+  static void run(const PoolJob& job, int64_t unit, void* scratch) {
+    const Window lines = lines_of_unit(job, unit);
+    const PoolAxis& columns = job.columns;
+    WindowWriter<Element, Lane, indexed> writer(job, lines.start, lines.end);
+    ShortWindows<Element, Lane, indexed>(job, columns.first, columns.count, true, static_cast<Lane*>(scratch))
+        .pool(lines.start, lines.end, writer);
+  }
 };
 
 }  // namespace
