@@ -289,12 +289,16 @@ def reached(windows: Windows) -> int:
 
 
 def separable(planes: Sequence[int], sides: Sequence[int], windows: Sequence[Windows]) -> Work:
-    """Cells in, cells out, and what windows cover where one axis after the other is pooled, the last one first."""
+    """Cells in, cells out, and what windows cover where one axis after the other is pooled, the last one first.
+
+    An axis whose windows are its cells is left as it is.
+    """
     sizes = [len(starts) for starts, _ in windows]
     left, touched = list(sides), math.prod(sides) + math.prod(sizes)
     for axis in reversed(range(len(left))):
         left[axis] = int(cells_of(windows[axis]))
-        touched += math.prod(left)
+        if left[axis] > sizes[axis] or sizes[axis] < sides[axis]:
+            touched += math.prod(left)
         left[axis] = sizes[axis]
     count = math.prod(planes)
     return Work(count * math.prod(sides), count * math.prod(sizes), count * touched)

@@ -185,11 +185,42 @@ void check_streamed_copy(Random& random, bool in_steps) {
     expect<char>("StreamedCopy", kVectorBytes, i, to[i], expected[i]);
 }
 
+// The same of rows of every length from a vector on, each followed by the first vector of the next one.
+void check_streamed_rows(Random& random, bool in_steps) {
+  constexpr int kRows = 4, kPitch = 4 * kVectorBytes, kCopies = 6, kPiece = kRows * kPitch + kVectorBytes;
+  const auto below = [&](int count) { return static_cast<int>((random.bits() >> 20) % static_cast<uint64_t>(count)); };
+  alignas(64) char from[2][kRows * kPitch], to[kCopies * kPiece], expected[sizeof to];
+  StreamedRows all[2] = {{0, 0, 0}, {0, 0, 0}};
+  for (char& byte : to) byte = static_cast<char>(random.bits() >> 20);
+  __builtin_memcpy(expected, to, sizeof to);
+  StreamedCopy copy;
+  for (int n = 0; n < kCopies; ++n) {
+    char* const buffer = from[n % 2];
+    for (int i = 0; i < kRows * kPitch; ++i) buffer[i] = static_cast<char>(random.bits() >> 20);
+    const int rows = 1 + below(kRows), row = kVectorBytes + below(2 * kVectorBytes + 1);
+    const int at = n * kPiece + below(kVectorBytes);
+    for (int i = 0; i < rows; ++i) {
+      char* const begin = buffer + i * kPitch;
+      if (i + 1 < rows) __builtin_memcpy(begin + row, begin + kPitch, kVectorBytes);
+      __builtin_memcpy(expected + at + i * row, begin, static_cast<size_t>(row));
+    }
+    all[n % 2] = {rows, row, kPitch};
+    copy.begin(to + at, buffer, all[n % 2]);
+    for (int steps = in_steps ? below(8) : 0; steps > 0; --steps) copy.step();
+  }
+  copy.finish();
+  for (int i = 0; i < static_cast<int>(sizeof to); ++i)
+    expect<char>("StreamedCopy of rows", kVectorBytes, i, to[i], expected[i]);
+}
+
 }  // namespace
 
 void test_streamed_copy() {
   Random random;
-  for (int round = 0; round < 10 * kRounds; ++round) check_streamed_copy(random, round % 2);
+  for (int round = 0; round < 10 * kRounds; ++round) {
+    check_streamed_copy(random, round % 2);
+    check_streamed_rows(random, round % 2);
+  }
 }
 
 void test_vector() {

@@ -28,17 +28,22 @@ class BinWriter {
 
  public:
   // Of the buffers from which it streams.
-  static int64_t vectors(int64_t bins) { return 2 * (bins + kLanes); }
+  static int64_t vectors(int64_t bins) { return 2 * vectors_of_one(bins); }
 
   // Of ROIs with so many bins, for so many of the lanes' channels. Streams by way of `buffers`.
   BinWriter(KeyOrder<Key> order, int channels, int64_t bins, bool stream, V* buffers)
-      : order_(order), channels_(channels), bins_(bins), stream_(stream), buffers_(buffers) {}
+      : order_(order),
+        channels_(channels),
+        bins_(bins),
+        pitch_(stream ? streamed_pitch(bins) : bins),
+        stream_(stream),
+        buffers_(buffers) {}
 
   // `from` are the bins, (bins), and a vector's lanes of room; `destination` is of (channels, bins).
   ONNX_MAXPOOL_NOINLINE void write(const V* from, Key* destination, StreamedCopy& copy) {
     // The buffer that the last ROI's copy does not still read.
     second_ = !second_;
-    V* buffer = buffers_ + second_ * (bins_ + kLanes);
+    V* buffer = buffers_ + second_ * vectors_of_one(bins_);
     Key* out = stream_ ? reinterpret_cast<Key*>(buffer) : destination;
     const int64_t rest = bins_ % kStrip;
     int64_t end = bins_;
@@ -54,7 +59,7 @@ class BinWriter {
       end = write_part(from, out, end, kStrip, copy);
     }
     if (end > 0) write_strips(from, out, (end - 1) / kStrip * kStrip, copy);
-    if (stream_) copy.begin(destination, buffer, static_cast<size_t>(channels_ * bins_) * sizeof(Key));
+    if (stream_) begin_copy(destination, out, copy);
   }
 
   // The only bin of an ROI, straight from a register.
@@ -62,6 +67,25 @@ class BinWriter {
 
  private:
   static constexpr int kBlockLanes = 16 / sizeof(Key);
+  static constexpr int64_t kLineLanes = kVectorBytes / sizeof(Key);  // of a line that is streamed
+  static constexpr int64_t kSize = sizeof(Key);
+
+  // From a channel's bins to the next one's, in a buffer. Where a buffer leaves the first cache, stores that straddle
+  // lines of memory take twice as long: there a channel begins with a line.
+  static int64_t streamed_pitch(int64_t bins) {
+    constexpr int64_t kManyBins = 64;
+    return bins < kManyBins || bins % kLineLanes == 0 ? bins : (bins / kLineLanes + 2) * kLineLanes;
+  }
+  static int64_t vectors_of_one(int64_t bins) { return streamed_pitch(bins) + kLanes; }
+
+  ONNX_MAXPOOL_INLINE void begin_copy(Key* to, Key* from, StreamedCopy& copy) {
+    if (pitch_ == bins_) return copy.begin(to, from, static_cast<size_t>(channels_ * bins_ * kSize));
+    using Line = Vector<Key, kVectorBytes>;
+    for (int c = 1; c < channels_; ++c) store(from + (c - 1) * pitch_ + bins_, load<Line>(from + c * pitch_));
+    StreamedRows& rows = rows_[second_];  // the other one's copy may still go on
+    rows = {channels_, bins_ * kSize, pitch_ * kSize};
+    copy.begin(to, from, rows);
+  }
 
   // All bins, of which there are no more than a block's lanes: a block for each channel, in the channels' order, as
   // each overwrites what the one before leaves beyond its bins. What the last ones would write beyond the block of
@@ -108,14 +132,14 @@ class BinWriter {
                                            StreamedCopy& copy) const {
     const int64_t first = (end - 1) / strip * strip;
     const KeyOrder<Key> order = order_;
-    const int64_t bins = bins_;
+    const int64_t pitch = pitch_;
     const int channels = channels_;
     V square[kLanes];
     for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
     transpose<Key, kLanes>(square);
     for (int c = 0; c < channels; ++c) {
       if (c % 2) copy.step();
-      store_n(out + c * bins + first, square[c], end - first, out + channels * bins);
+      store_n(out + c * pitch + first, square[c], end - first, out + channels * pitch);
     }
     return first;
   }
@@ -123,14 +147,14 @@ class BinWriter {
   // The bins from `first` on, one by one: of a few that is cheaper than to transpose a strip.
   ONNX_MAXPOOL_INLINE void write_columns(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
     const KeyOrder<Key> order = order_;
-    const int64_t bins = bins_;
+    const int64_t bins = bins_, pitch = pitch_;
     StreamedCopy copy = streamed;
     for (int64_t bin = first; bin < bins; ++bin) {
       Key channels[kLanes];
       store(channels, order.from_key(from[bin]));
 #pragma GCC unroll 32
       for (int c = 0; c < kLanes; ++c) {
-        out[c * bins + bin] = channels[c];
+        out[c * pitch + bin] = channels[c];
         if (c % (kLanes / 2) == 0) copy.step();
       }
     }
@@ -143,7 +167,7 @@ class BinWriter {
       if (bins_ >= kStrip) return write_half_strips(from, out, first, streamed);
     }
     const KeyOrder<Key> order = order_;
-    const int64_t bins = bins_;
+    const int64_t pitch = pitch_;
     StreamedCopy copy = streamed;
     for (; first >= 0; first -= kStrip) {
       V square[kLanes];
@@ -151,7 +175,7 @@ class BinWriter {
       transpose<Key, kLanes>(square);
 #pragma GCC unroll 32
       for (int c = 0; c < kLanes; ++c) {
-        store(out + c * bins + first, square[c]);
+        store(out + c * pitch + first, square[c]);
         if (c % 2) copy.step();
       }
     }
@@ -162,7 +186,7 @@ class BinWriter {
   // the next one's last strip.
   void write_half_strips(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
     const KeyOrder<Key> order = order_;
-    const int64_t bins = bins_;
+    const int64_t pitch = pitch_;
     StreamedCopy copy = streamed;
     for (; first >= 0; first -= kStrip) {
       V strip[kStrip];
@@ -170,9 +194,9 @@ class BinWriter {
       transpose_half<kLanes>(strip);
 #pragma GCC unroll 16
       for (int i = 0; i < kStrip; ++i) {
-        Key* const to = out + half_lane<kLanes>(i) * bins + first;
+        Key* const to = out + half_lane<kLanes>(i) * pitch + first;
         store(to, lower_half<Key>(strip[i]));
-        store(to + kHalfApart * bins, upper_half<Key>(strip[i]));
+        store(to + kHalfApart * pitch, upper_half<Key>(strip[i]));
         if (i % 2) copy.step();
       }
     }
@@ -181,10 +205,11 @@ class BinWriter {
 
   const KeyOrder<Key> order_;
   const int channels_;
-  const int64_t bins_;
+  const int64_t bins_, pitch_;  // pitch: from a channel's bins to the next one's
   const bool stream_;
   V* const buffers_;
   bool second_ = false;
+  StreamedRows rows_[2] = {{0, 0, 0}, {0, 0, 0}};  // of each buffer
 };
 
 }  // namespace

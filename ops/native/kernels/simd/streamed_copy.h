@@ -5,24 +5,39 @@
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 
+// Rows of which a copy makes one piece, if there are several. Each but the last is followed by the first vector of the
+// next one, so that no line has to be put together.
+class StreamedRows {
+ public:
+  // Rows of so many bytes, no fewer than a vector has, `pitch` bytes apart.
+  StreamedRows(int64_t rows, int64_t row, int64_t pitch) : rows_(rows), row_(row), gap_(pitch - row) {}
+
+ private:
+  friend class StreamedCopy;
+  int64_t rows_, row_, gap_;
+  int64_t lines_ = 0;  // that begin in rows behind the one that is being copied
+  int64_t left_ = 0;   // bytes of this row behind its lines: less than 0, as the last one reaches into the next row
+};
+
 // A copy past the caches that goes on while something else is computed: such a store waits for memory, and a processor
-// has room for few that wait. One line goes at each `step`.
+// has room for few that wait. One line goes at each `step`. It is small, as loops have a copy of it in registers.
 class StreamedCopy {
  public:
   // Ends the copy before, and takes the next one on. `from` must stay as it is until that has ended, too.
   void begin(void* to, const void* from, size_t bytes) {
-    while (lines_) step();
-    to_ = static_cast<char*>(to);
-    from_ = static_cast<const char*>(from);
-    // Only whole lines stream; what lies before the first and after the last is copied at once.
-    size_t head = -reinterpret_cast<uintptr_t>(to_) % kVectorBytes;
-    if (head > bytes) head = bytes;
-    lines_ = (bytes - head) / kVectorBytes;
-    const size_t tail = head + lines_ * kVectorBytes;
-    if (head) __builtin_memcpy(to_, from_, head);
-    if (tail < bytes) __builtin_memcpy(to_ + tail, from_ + tail, bytes - tail);
-    to_ += head;
-    from_ += head;
+    const auto all = static_cast<int64_t>(bytes), head = begin_at(to, from, all), tail = head + lines_ * kVectorBytes;
+    copy_tail(static_cast<char*>(to) + tail, static_cast<const char*>(from) + tail, all - tail);
+  }
+
+  // The same of rows, which have to be there as long.
+  void begin(void* to, const void* from, StreamedRows& rows) {
+    const int64_t all = rows.rows_ * rows.row_, head = begin_at(to, from, all), tail = head + lines_ * kVectorBytes;
+    const int64_t gaps = (rows.rows_ - 1) * rows.gap_;
+    copy_tail(static_cast<char*>(to) + tail, static_cast<const char*>(from) + tail + gaps, all - tail);
+    rows_ = &rows;
+    rows.lines_ = lines_;
+    rows.left_ = rows.row_ - head;
+    take_row();
   }
 
   ONNX_MAXPOOL_INLINE void step() {
@@ -40,6 +55,7 @@ class StreamedCopy {
 #endif
     to_ += kVectorBytes;
     from_ += kVectorBytes;
+    if (__builtin_expect(lines_ == 0, 0) && rows_) next_row();
   }
 
   // Afterwards other threads may read what was copied.
@@ -52,10 +68,44 @@ class StreamedCopy {
   }
 
  private:
+  // Only whole lines stream: what lies before the first and after the last is copied at once. Returns the bytes before.
+  int64_t begin_at(void* to, const void* from, int64_t bytes) {
+    while (lines_) step();
+    to_ = static_cast<char*>(to);
+    from_ = static_cast<const char*>(from);
+    rows_ = nullptr;
+    int64_t head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(to_) % kVectorBytes);
+    if (head > bytes) head = bytes;
+    if (head) __builtin_memcpy(to_, from_, static_cast<size_t>(head));
+    to_ += head;
+    from_ += head;
+    lines_ = (bytes - head) / kVectorBytes;
+    return head;
+  }
+  static void copy_tail(char* to, const char* from, int64_t bytes) {
+    if (bytes) __builtin_memcpy(to, from, static_cast<size_t>(bytes));
+  }
+
+  ONNX_MAXPOOL_INLINE void next_row() {
+    from_ += rows_->gap_;
+    rows_->left_ += rows_->row_;
+    take_row();
+  }
+  // The lines that begin in a row.
+  ONNX_MAXPOOL_INLINE void take_row() {
+    StreamedRows& rows = *rows_;
+    lines_ = (rows.left_ + kVectorBytes - 1) / kVectorBytes;
+    if (lines_ > rows.lines_) lines_ = rows.lines_;
+    rows.lines_ -= lines_;
+    rows.left_ -= lines_ * kVectorBytes;
+    if (rows.lines_ == 0) rows_ = nullptr;
+  }
+
   char* to_ = nullptr;
   const char* from_ = nullptr;
-  size_t lines_ = 0;
-  bool streamed_ = false;  // since the last fence
+  int64_t lines_ = 0;
+  StreamedRows* rows_ = nullptr;  // if others follow
+  bool streamed_ = false;         // since the last fence
 };
 
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
