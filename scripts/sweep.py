@@ -46,7 +46,7 @@ SAMPLE = 1.5e-3
 """Seconds that a sample takes at least."""
 PAGE, WORD = 4096, 8
 """Bytes."""
-CHANNELS, LINES = 16, 1024
+CHANNELS, LINES = 16, 512
 """That NumPy reads at a time."""
 REST = 0.05
 """Seconds until the threads of another session have stopped to wait actively for work."""
@@ -221,10 +221,8 @@ def swept(sweep: Sweep, seed: int) -> Iterator[Point]:
                 traffic = in_turns(before.traffic(), now.traffic())
                 of_traffic = median(traffic[1]) / median(traffic[0])
                 step = is_step(growth, max(of_work, of_traffic))
-        found = timing(taken)
-        quartiles = (1e6 * found.lower, 1e6 * found.median, 1e6 * found.upper)
         names = sweep.group, sweep.base.name, sweep.dimension, float(at), row.name, threads
-        yield Point(*names, quartiles, growth, of_work, of_traffic, step)
+        yield Point(*names, quartiles(taken), growth, of_work, of_traffic, step)
         before, earlier = now, taken
 
 
@@ -235,7 +233,13 @@ def once_more(sweep: Sweep, i: int, found: Point, seed: int) -> Point:
     earlier, taken = in_turns(before, now)
     growth = median(taken) / median(earlier)
     step = is_step(growth, max(found.of_work, found.of_traffic or 0))
-    return replace(found, growth=growth, step=step)
+    return replace(found, microseconds=quartiles(taken), growth=growth, step=step)
+
+
+def quartiles(samples: Sequence[tuple[float, int]]) -> tuple[float, float, float]:
+    """In microseconds per run."""
+    found = timing(samples)
+    return 1e6 * found.lower, 1e6 * found.median, 1e6 * found.upper
 
 
 def clock_of(sweep: Sweep) -> Callable[[], float]:
@@ -310,10 +314,12 @@ def main(
     if as_json is not None:
         write(points, as_json, seed)
     steps = sum(each.step for each in points)
-    log.print("Measured once more:")
-    for each in points:
-        if each.step:
-            log.print(line(each), markup=False)
+    log.print(
+        *(["Measured once more:"] if steps else []),
+        *(line(each) for each in points if each.step),
+        sep="\n",
+        markup=False,
+    )
     log.print(f"{count_of(steps, 'step')} among {count_of(len(points), 'point')}{'' if whole else ', not all swept'}")
     if plot is not None:
         from sweep_plot import write_pictures  # matplotlib, which is an extra's

@@ -297,7 +297,7 @@ def separable(planes: Sequence[int], sides: Sequence[int], windows: Sequence[Win
     left, touched = list(sides), math.prod(sides) + math.prod(sizes)
     for axis in reversed(range(len(left))):
         left[axis] = int(cells_of(windows[axis]))
-        if left[axis] > sizes[axis] or sizes[axis] < sides[axis]:
+        if not left[axis] == sizes[axis] == sides[axis]:
             touched += math.prod(left)
         left[axis] = sizes[axis]
     count = math.prod(planes)

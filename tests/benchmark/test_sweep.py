@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from support.processes import run_python
 
@@ -78,6 +79,8 @@ def test_integers_are_fine(points: ModuleType) -> None:
         (AdaptiveCase((3, 1, 10), (5,)), (3 * 10, 3 * 5, 3 * (10 + 5 * 2 + 5))),
         # Windows of cells 0-2, 2-4, 5-7 and 7-9: neighbours share cells 2 and 7.
         (AdaptiveCase((3, 1, 10), (4,)), (3 * 10, 3 * 4, 3 * (10 + 12 + 4))),
+        # As many windows as twice the cells are of one cell each, and no axis that stays as it is.
+        (AdaptiveCase((1, 1, 5), (10,)), (5, 10, 5 + 10 + 10)),
         # Three ROIs of 4x6 cells to 2x2: they cover 72 cells of a map of 64.
         (RoiCase(5, 8, 8, 3, 2, 1.0, cells=(4, 6)), (5 * 64, 5 * 12, 5 * (72 + 64 + 4 * 3 * 4))),
         # One of 4x6 to 3x3: bins of rows 0-1, 1-2 and 2-3, which share two.
@@ -89,6 +92,25 @@ def test_work(
 ) -> None:
     found = points.work(case, row_inputs(Row(case)))
     assert (found.read, found.written, found.touched) == expected
+
+
+def test_lines_of_rois(points: ModuleType) -> None:
+    case = RoiCase(2, 3, 40, 3, 1, 1.0, batch=2)
+    x = np.zeros((2, 2, 3, 40), np.float32)  # 16 cells in each line of memory
+    rois = np.array([[0, 15, 1, 17, 2], [1, 38, 2, 50, 9], [1, 0, 0, 0, 0]], np.float32)
+    first, second = points.lines_of_rois(case, {"X": x, "rois": rois})
+    assert first.tolist() == [48, 80, 96]  # cells 55 to 57 are in one line, 95 to 97 in two
+    assert second.tolist() == [112, 0]  # cells 118 and 119, as the ROI leaves the map; and cell 0
+
+
+def test_a_step_is_measured_once_more(sweep: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sweep.Point("group", "base", "padding", 1.0, "row", 1, (2e6, 2e6, 2e6), 2.0, 1.0, None, True)
+    turns = sweep.Sweep(ROW, "padding", [(0, ROW, 1), (1, ROW, 1)])
+    for seconds, step in ((1.9, True), (1.1, False)):
+        fakes: Iterator[Fake] = iter([Fake(1.0, 1, 1.0, 1), Fake(seconds, 1, seconds, 1)])
+        monkeypatch.setattr(sweep, "prepared", lambda *_, fakes=fakes: next(fakes))
+        again = sweep.once_more(turns, 1, found, 0)
+        assert (again.step, again.growth, again.microseconds[1]) == (step, seconds, 1e6 * seconds)
 
 
 @dataclass

@@ -210,18 +210,22 @@ void refuses_outputs_of_other_types() {
   refusal(max_roi_pool(ElementType::float_, {1, 2, 8, 9}, {0, 0, 0, 3, 3}, {3, 3}), {ElementType::float16_});
 }
 
-// Outputs that are stored past the caches, by the operator's own choice: from whole lines to pieces that hold none.
+// Outputs that are stored past the caches, by the operator's own choice: from whole lines to pieces that hold none, and
+// channels that begin with a line of a buffer.
 void streams_large_outputs() {
-  for (const Shape& pooled : std::vector<Shape>{{1, 5}, {5, 5}, {7, 7}, {30, 20}}) {
-    for (int64_t channels : {1, 3, 17, 70}) {
-      for (size_t threads : {1, 2, 3}) {
-        OperatorCase c =
-            max_roi_pool(ElementType::float_, {2, channels, 5, 6}, some_rois(300 / channels + 5, 2, 5, 6), pooled);
-        c.node.threads = threads;
-        c.node.output_offset = 3;
-        check(c);
-      }
+  const auto stream = [](ElementType type, int64_t channels, const Shape& pooled) {
+    for (size_t threads : {1, 2, 3}) {
+      OperatorCase c = max_roi_pool(type, {2, channels, 5, 6}, some_rois(300 / channels + 5, 2, 5, 6), pooled);
+      c.node.threads = threads;
+      c.node.output_offset = 3;
+      check(c);
     }
+  };
+  for (const Shape& pooled : std::vector<Shape>{{1, 5}, {5, 5}, {7, 7}, {9, 9}, {30, 20}}) {
+    for (int64_t channels : {1, 3, 17, 70}) stream(ElementType::float_, channels, pooled);
+  }
+  for (ElementType type : {ElementType::float16_, ElementType::double_}) {
+    for (int64_t channels : {1, 17, 70}) stream(type, channels, {9, 9});
   }
 }
 

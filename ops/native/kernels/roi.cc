@@ -32,7 +32,7 @@ struct Scratch {
   static size_t separate_bytes(const RoiJob& job) {
     const int64_t bins = bins_of(job.dims);
     return sizeof(V) * static_cast<size_t>(job.dims.width + kLanes + job.tables.slots * bins + kLanes +
-                                           BinWriter<Key, bytes>::vectors(bins));
+                                           BinWriter<Key, bytes>::vectors(bins, job.stream));
   }
   static size_t shared_bytes(const RoiJob& job) {
     return separate_bytes(job) + sizeof(V) * static_cast<size_t>(SparseTable<Key, bytes>::vectors(job));
@@ -42,7 +42,7 @@ struct Scratch {
       : line(static_cast<V*>(memory)),
         bins(line + job.dims.width + kLanes),
         buffers(bins + job.tables.slots * bins_of(job.dims) + kLanes),
-        tables(buffers + BinWriter<Key, bytes>::vectors(bins_of(job.dims))) {}
+        tables(buffers + BinWriter<Key, bytes>::vectors(bins_of(job.dims), job.stream)) {}
 
   V *const line, *const bins, *const buffers, *const tables;
 };

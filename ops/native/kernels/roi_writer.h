@@ -6,7 +6,7 @@
 //   ...                                               ...
 //
 // Strips go from last to first: what a channel's last strip leaves beyond its bins, the next channels' strips
-// overwrite.
+// overwrite; or, where there is room between channels, what a copy past the caches needs there.
 #pragma once
 
 #include "kernels/simd/order.h"
@@ -27,8 +27,8 @@ class BinWriter {
   static constexpr int kFewBins = kStrip / 4;
 
  public:
-  // Of the buffers from which it streams.
-  static int64_t vectors(int64_t bins) { return 2 * vectors_of_one(bins); }
+  // Of the buffers from which it streams, if it does.
+  static int64_t vectors(int64_t bins, bool stream) { return stream ? 2 * vectors_of_one(bins) : 0; }
 
   // Of ROIs with so many bins, for so many of the lanes' channels. Streams by way of `buffers`.
   BinWriter(KeyOrder<Key> order, int channels, int64_t bins, bool stream, V* buffers)
@@ -43,8 +43,7 @@ class BinWriter {
   ONNX_MAXPOOL_NOINLINE void write(const V* from, Key* destination, StreamedCopy& copy) {
     // The buffer that the last ROI's copy does not still read.
     second_ = !second_;
-    V* buffer = buffers_ + second_ * vectors_of_one(bins_);
-    Key* out = stream_ ? reinterpret_cast<Key*>(buffer) : destination;
+    Key* out = stream_ ? reinterpret_cast<Key*>(buffers_ + second_ * vectors_of_one(bins_)) : destination;
     const int64_t rest = bins_ % kStrip;
     int64_t end = bins_;
     if (bins_ <= kBlockLanes) {
@@ -67,11 +66,11 @@ class BinWriter {
 
  private:
   static constexpr int kBlockLanes = 16 / sizeof(Key);
-  static constexpr int64_t kLineLanes = kVectorBytes / sizeof(Key);  // of a line that is streamed
+  static constexpr int64_t kLineLanes = kVectorBytes / sizeof(Key);  // of what is streamed at a time
   static constexpr int64_t kSize = sizeof(Key);
 
-  // From a channel's bins to the next one's, in a buffer. Where a buffer leaves the first cache, stores that straddle
-  // lines of memory take twice as long: there a channel begins with a line.
+  // From a channel's bins to the next one's, in a buffer. Stores that straddle lines of memory take longer, so that a
+  // channel of many bins begins with a line; of how many, measurements say (docs/benchmark/rois.md).
   static int64_t streamed_pitch(int64_t bins) {
     constexpr int64_t kManyBins = 64;
     return bins < kManyBins || bins % kLineLanes == 0 ? bins : (bins / kLineLanes + 2) * kLineLanes;

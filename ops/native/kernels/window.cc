@@ -129,7 +129,7 @@ class WindowPool {
   void pool(int64_t begin, int64_t end, const Piece& piece) {
     if constexpr (sliding) {
       if (is_slid<Lane, indexed>(job_.columns)) {
-        const ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count, false, lines_);
+        const ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count, false, nullptr);
         return windows.pool(begin, end, writer_);
       }
     }

@@ -25,10 +25,11 @@ inline bool slides_by_one(const PoolAxis& axis, int most) {
   return !axis.even && axis.grain == 1 && axis.step == 1 && axis.length <= most;
 }
 
-// Whether columns can be walked, and may be the faster for it.
+// Whether columns can be walked, and may be the faster for it: where lines are as short as two of memory, or all is in
+// a share of the third cache. From memory, walks of longer lines take several times as long as rows.
 template <class Lane, bool indexed>
-bool can_be_walked(const PoolJob& job) {
-  constexpr int64_t kFewWindows = 8;
+bool can_be_walked(const PoolJob& job, int64_t element_size) {
+  constexpr int64_t kFewWindows = 8, kShortLine = 144, kNear = 8 << 20;
   constexpr int kMost = kMostWalked<Lane, indexed>;
   // Narrower vectors take several operations to compare such lanes, or to follow positions.
   constexpr bool kIsFaster = !(indexed ? kVectorBytes < 64 : kVectorBytes == 16 && sizeof(Lane) == 8);
@@ -36,7 +37,12 @@ bool can_be_walked(const PoolJob& job) {
   // Of several slices, a walk does not come to cells in the order of their positions.
   if (indexed && job.depth.length != 1) return false;
   // At a tensor's ends, lines are not walked.
-  return job.planes * job.rows.size >= kFewWindows * job.rows.length;
+  if (job.planes * job.rows.size < kFewWindows * job.rows.length) return false;
+  const int64_t of_output = element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
+  const int64_t line = job.columns.size * element_size, of_windows = job.columns.count * of_output;
+  if (line <= kShortLine && of_windows <= kShortLine) return true;
+  const int64_t bytes = job.depth.size * job.rows.size * line + job.depth.count * job.rows.count * of_windows;
+  return bytes <= kNear / job.planes;
 }
 // On processors with half as many registers, others were slower so.
 template <class Lane, bool indexed>
@@ -44,6 +50,7 @@ bool is_slid(const PoolAxis& columns) {
   constexpr bool kIsFaster = kVectorBytes == 64 || (!indexed && sizeof(Lane) >= 4);
   return kIsFaster && slides_by_one(columns, kMostSlid);
 }
+
 // Lanes from `begin` to `end` stay as they are, the others become padding.
 template <class Lane, bool indexed>
 class LaneLimits {
@@ -73,7 +80,7 @@ class ShortWindows {
  public:
   static constexpr int64_t kScratchBytes = 2 * kBests * RowLine::kArrays * sizeof(Lane);
 
-  // Of a line, the `count` windows from column `column` on, where the first begins.
+  // Of a line, the `count` windows from column `column` on, where the first begins. Only walks need scratch.
   ShortWindows(const PoolJob& job, int64_t column, int64_t count, bool walks, Lane* scratch)
       : job_(job),
         reader_(job),
@@ -92,7 +99,7 @@ class ShortWindows {
         at_first_(-column, last_ == 0 ? width_ - column : kLanes),
         at_last_(0, width_ - column - last_),
         beyond_(0, width_ - column - last_ - kLanes),
-        bests_{scratch, scratch + (RowLine::kArrays - 1) * 2 * kBests} {}
+        scratch_(scratch) {}
 
   // The lines of the output from `begin` to `end`.
   void pool(int64_t begin, int64_t end, Writer& writer) const {
@@ -157,7 +164,7 @@ class ShortWindows {
   template <class Write>
   ONNX_MAXPOOL_INLINE void pool_columns(const Element* plane, int64_t position, int64_t slices, int64_t begin,
                                         int64_t end, const Write& write) const {
-    RowLine here = bests_, next = line_at(bests_, kBests);
+    RowLine here = {scratch_, scratch_ + (RowLine::kArrays - 1) * 2 * kBests}, next = line_at(here, kBests);
     // The usual windows are taken in the walk itself, which finds what it follows where it leaves its own.
     const bool at_once = height_ == length_ && length_ <= 3;
     for (int64_t x = end_ - kLanes; x >= 0; x -= kLanes) {
@@ -360,13 +367,13 @@ class ShortWindows {
   // Padding within the first vector of columns, the last that windows begin in, and what they reach beyond it. Others
   // have none, as each window has a cell of the map.
   const LaneLimits<Lane, indexed> at_first_, at_last_, beyond_;
-  const RowLine bests_;  // a vector for each line that is walked, twice
+  Lane* const scratch_;  // of walks: a vector for each line, twice
 };
 
 // The plan by walks.
 template <class Element, class Lane, bool indexed>
 struct WalkPool {
-  static bool takes(const PoolJob& job) { return can_be_walked<Lane, indexed>(job); }
+  static bool takes(const PoolJob& job) { return can_be_walked<Lane, indexed>(job, sizeof(Element)); }
 
   static int64_t units(const PoolJob& job) { return units_of_lines(job); }
   static size_t scratch_bytes(const PoolJob&) { return ShortWindows<Element, Lane, indexed>::kScratchBytes; }

@@ -121,6 +121,7 @@ struct Way {
 
 // The kernels for a job, and what they should take.
 struct Ways {
+  static_assert(std::size(kPoolPlans) <= Trials::kMostWays);
   std::array<Way, Trials::kMostWays> of{};
   Trials::Costs costs;
 

@@ -20,7 +20,8 @@ class StreamedRows {
 };
 
 // A copy past the caches that goes on while something else is computed: such a store waits for memory, and a processor
-// has room for few that wait. One line goes at each `step`. It is small, as loops have a copy of it in registers.
+// has room for few that wait. One line goes at each `step`. It is small, as loops have a copy of it in registers, which
+// they must write back: copies share their rows.
 class StreamedCopy {
  public:
   // Ends the copy before, and takes the next one on. `from` must stay as it is until that has ended, too.
