@@ -131,11 +131,12 @@ Drawn draw(std::mt19937_64& random) {
 }
 
 std::string name_of(const RoiPlan& plan) {
-  if (plan.mode == &RoiKernel::separate) return "separate";
+  const std::string left = plan.left > 0 ? ", but for channels that are left" : "";
+  if (plan.mode == &RoiKernel::separate) return "separate" + left;
   if (plan.mode == &RoiKernel::narrow_map) return "narrow map";
   if (plan.mode == &RoiKernel::few_channels) return "few channels";
   if (plan.mode == &RoiKernel::cells) return "cells";
-  return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "");
+  return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "") + left;
 }
 
 // Memory that is there before anything is timed.
@@ -163,14 +164,18 @@ double seconds(const RoiKernel& kernel, const RoiPlan& plan, RoiJob job, Helper*
   job.unit_count = static_cast<int64_t>(plan.units.size());
   job.tables = plan;
   job.tasks = plan.tasks.data();
-  const size_t stride = (mode.scratch_bytes(job) + 63) / 64 * 64;
+  job.channels = {0, job.dims.channels - plan.left};
+  RoiJob left = job;
+  left.channels = {job.channels.count, plan.left};
+  const size_t stride = (std::max(mode.scratch_bytes(job), kernel.few_channels.scratch_bytes(left)) + 63) / 64 * 64;
   static std::vector<char> memory;
   memory.resize(2 * stride + 64);
   char* const scratch = memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) % 64);
   std::atomic<int64_t> next{0};
   const auto work = [&](int64_t thread) {
     for (int64_t unit; (unit = next.fetch_add(1, std::memory_order_relaxed)) < job.unit_count;) {
-      mode.run(job, unit, scratch + static_cast<size_t>(thread) * stride);
+      char* const own = scratch + static_cast<size_t>(thread) * stride;
+      unit < plan.left_begin ? mode.run(job, unit, own) : kernel.few_channels.run(left, unit, own);
     }
   };
   const auto begin = Clock::now();
@@ -264,7 +269,7 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     std::printf("%3d %s\n", row, drawn.text.c_str());
     for (const Timed& timed : plans) {
       const bool is_chosen = name_of(timed.plan) == name_of(chosen);
-      std::printf("      %-26s %10.2f us, estimated %10.4f Mcycles %s%s\n", name_of(timed.plan).c_str(),
+      std::printf("      %-54s %10.2f us, estimated %10.4f Mcycles %s%s\n", name_of(timed.plan).c_str(),
                   timed.seconds * 1e6, timed.plan.time / 1e6, timed.seconds <= best ? " fastest" : "",
                   is_chosen ? " chosen" : "");
     }

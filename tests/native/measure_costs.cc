@@ -107,6 +107,7 @@ class Measurement {
       job_.x = x_.data();
       job_.y = y_.data();
       job_.dims = {1, channels, c.height, c.width, c.rois.count, c.rois.bins_y, c.rois.bins_x};
+      job_.channels = {0, channels};
       job_.image = image_.data();
       job_.rows = rows_.data();
       job_.columns = columns_.data();

@@ -1,6 +1,7 @@
 // How a run of ROIs is planned (plans/roi_plan.h): the grouping by image, and where the cost model changes its mind.
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -288,6 +289,36 @@ void permutes_rows_of_narrow_maps() {
   require(empty.levels == 0 && !empty.sweep && empty.slots == 1 && empty.tasks.empty(), "tables that there are not");
 }
 
+std::vector<int64_t> all_of(int64_t count) {
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), int64_t{0});
+  return numbers;
+}
+
+// A last block that is nearly empty takes as long as a full one: what is in it is pooled by itself.
+void leaves_a_nearly_empty_block() {
+  const auto plan_with = [](int64_t channels) {
+    const RoiShape shape = {1, channels, 38, 50, 300, 7, 7, (channels + 15) / 16, 64, 16, 1, channels * 38 * 50 * 4,
+                            64};
+    return plan_of(shape, 12, 16);
+  };
+  for (int64_t channels : {17, 33, 65}) {
+    const RoiPlan plan = plan_with(channels), full = plan_with(channels - 1);
+    require(plan.left == 1 && plan.mode == full.mode, "one channel is a block");
+    require(plan.units.size() > full.units.size() && plan.left_begin == full.left_begin, "blocks lose units");
+    std::vector<int64_t> pooled;
+    for (size_t i = full.units.size(); i < plan.units.size(); ++i) {
+      for (int64_t roi = plan.units[i].begin; roi < plan.units[i].end; ++roi) pooled.push_back(plan.rois_by_image[roi]);
+    }
+    require(pooled == all_of(300), "what is left has not each ROI once");
+    require(plan.time < 1.35 * full.time, "one channel is taken to cost a block");
+  }
+  for (int64_t channels : {16, 31, 32, 47}) {
+    const RoiPlan plan = plan_with(channels);
+    require(plan.left == 0 && plan.left_begin == static_cast<int64_t>(plan.units.size()), "a full block is left");
+  }
+}
+
 // Where all windows have some hundred cells, vectors are not worth their filling.
 void reads_few_cells_one_by_one() {
   const auto by_cells = [](int64_t channels, int64_t rois, int64_t bins, int64_t height, int64_t width) {
@@ -473,6 +504,7 @@ int main() {
   sweeps_where_tables_leave_the_cache();
   bounds_tables();
   permutes_rows_of_narrow_maps();
+  leaves_a_nearly_empty_block();
   reads_few_cells_one_by_one();
   leaves_small_runs_as_they_are();
   reads_few_channels_in_wide_rows();

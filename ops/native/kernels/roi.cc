@@ -170,7 +170,7 @@ class RoiPool {
   StreamedCopy copy_;
 };
 
-// Pools ROIs of one image on all channels, cell by cell.
+// Pools ROIs of one image, cell by cell.
 template <class Key>
 struct CellPool {
   static size_t scratch_bytes(const RoiJob&) { return 0; }
@@ -180,7 +180,7 @@ struct CellPool {
     const int64_t bins_y = job.dims.bins_y, bins_x = job.dims.bins_x;
     for (int64_t i = unit.begin; i < unit.end; ++i) {
       const int64_t roi = job.rois_by_image[i];
-      Key* to = static_cast<Key*>(job.y) + roi * job.dims.channels * bins_y * bins_x;
+      Key* to = static_cast<Key*>(job.y) + (roi * job.dims.channels + job.channels.first) * bins_y * bins_x;
       for (int64_t row = 0; row < bins_y; ++row) {
         for (int64_t column = 0; column < bins_x; ++column) {
           pool_bin(job, unit.image, job.rows[roi * bins_y + row], job.columns[roi * bins_x + column], to++);
@@ -190,14 +190,15 @@ struct CellPool {
   }
 
  private:
-  // A bin of each channel, the first channel's to `to`.
+  // A bin of each of the channels, the first one's to `to`.
   static ONNX_MAXPOOL_INLINE void pool_bin(const RoiJob& job, int64_t image, RoiWindow rows, RoiWindow columns,
                                            Key* to) {
     const KeyOrder<Key> order(job.order);
     const RoiDims& dims = job.dims;
-    const int64_t channels = dims.channels, area = dims.height * dims.width, width = dims.width,
+    const int64_t channels = job.channels.count, area = dims.height * dims.width, width = dims.width,
                   bins = dims.bins_y * dims.bins_x, height = rows.end - rows.start, side = columns.end - columns.start;
-    const Key* from = static_cast<const Key*>(job.x) + image * channels * area + rows.start * width + columns.start;
+    const Key* from = static_cast<const Key*>(job.x) + (image * dims.channels + job.channels.first) * area +
+                      rows.start * width + columns.start;
     if (height <= 0 || side <= 0) {
       for (int64_t channel = 0; channel < channels; ++channel) to[channel * bins] = 0;  // M9
       return;

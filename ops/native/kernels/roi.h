@@ -23,6 +23,11 @@ struct RoiDims {
   int64_t images, channels, height, width, rois, bins_y, bins_x;
 };
 
+// Some of the tensors' channels.
+struct RoiChannels {
+  int64_t first, count;
+};
+
 // The sparse table of the shared mode: maxima over 1, 2, ... 2^levels rows of the map. A sweep keeps only some of their
 // rows, in ring buffers, from the map's bottom to its top.
 struct RoiTables {
@@ -64,6 +69,7 @@ struct RoiJob {
   const void* x;
   void* y;
   RoiDims dims;
+  RoiChannels channels;  // which to pool
   Order order;
   bool stream;                   // store past the caches
   const int64_t* image;          // of each ROI
@@ -84,7 +90,7 @@ struct RoiJob {
 //   shared:   a unit packs a block of channels of one image, then pools its ROIs from it;
 //   separate: a unit pools its ROIs straight from the map;
 //   narrow_map: as shared, for a few channels of a map of which a row fits a vector, as does a row of bins;
-//   few_channels: as separate, for all channels of a map that has few, each by itself;
+//   few_channels: as separate, for few channels, each by itself;
 //   cells: the same, cell by cell.
 struct RoiKernel {
   struct Mode {

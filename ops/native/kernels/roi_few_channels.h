@@ -1,4 +1,4 @@
-// The maximum over the bins of ROIs on maps of few channels, each by itself: lanes are neighbouring columns, as where
+// The maximum over the bins of ROIs on few channels, each by itself: lanes are neighbouring columns, as where
 // windows are pooled by rows (kernels/window.cc), so that none is idle for want of a channel.
 //
 //   rows of a row of bins ----> line ----> bins, folded ----> output
@@ -45,7 +45,7 @@ class FewChannelsPool {
       : job_(job),
         pitch_(pitch(job)),
         lines_{static_cast<Key*>(scratch), static_cast<Key*>(scratch)},
-        is_far_(job.dims.images * job.dims.channels * job.dims.height * job.dims.width * int64_t{sizeof(Key)} >
+        is_far_(job.dims.images * job.channels.count * job.dims.height * job.dims.width * int64_t{sizeof(Key)} >
                 kSecondCache) {
     const RoiDims& dims = job.dims;
     planes_.x = job.x;
@@ -62,6 +62,11 @@ class FewChannelsPool {
   static int64_t pitch(const RoiJob& job) { return (job.dims.width / kLanes + 2) * kLanes; }
   RowLine line(int64_t i) const { return line_at(lines_, i * pitch_); }
   static bool is_empty(RoiWindow window) { return window.start >= window.end; }
+  // Of the first channel.
+  const Key* plane_of(int64_t image) const {
+    return static_cast<const Key*>(job_.x) +
+           (image * job_.dims.channels + job_.channels.first) * job_.dims.height * job_.dims.width;
+  }
 
   // So many columns of these rows, to the first cache.
   ONNX_MAXPOOL_INLINE void fetch(const Key* from, RoiWindow rows, int64_t count) const {
@@ -78,15 +83,16 @@ class FewChannelsPool {
     const KeyOrder<Key> order(job_.order);
     const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
     const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
-    const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells + columns.start;
+    const int64_t channels = job_.channels.count;
+    const Key* plane = plane_of(image) + columns.start;
     const Key* const end = static_cast<const Key*>(job_.x) + planes_.planes * cells;
-    Key* const to = static_cast<Key*>(job_.y) + roi * dims.channels;
+    Key* const to = static_cast<Key*>(job_.y) + roi * dims.channels + job_.channels.first;
     if (is_empty(rows) || is_empty(columns)) {
-      for (int64_t channel = 0; channel < dims.channels; ++channel) to[channel] = Key{};  // M9
+      for (int64_t channel = 0; channel < channels; ++channel) to[channel] = Key{};  // M9
       return;
     }
-    for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
-      if (is_far_ && channel + kAhead < dims.channels) fetch(plane + kAhead * cells, rows, width);
+    for (int64_t channel = 0; channel < channels; ++channel, plane += cells) {
+      if (is_far_ && channel + kAhead < channels) fetch(plane + kAhead * cells, rows, width);
       Cells<Key, false> best = padding<Key, false>();
       const Key* row = plane + rows.start * dims.width;
       if (width < kLanes) {
@@ -147,11 +153,11 @@ class FewChannelsPool {
     const RoiWindow* const rows = job_.rows + roi * dims.bins_y;
     const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
     const Key* const end = static_cast<const Key*>(job_.x) + planes_.planes * cells;
-    const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells + columns.start;
-    const int64_t bins = dims.channels * dims.bins_y * dims.bins_x;
-    Key* to = static_cast<Key*>(job_.y) + roi * bins + first;
+    const Key* plane = plane_of(image) + columns.start;
+    const int64_t channels = job_.channels.count, bins = dims.bins_y * dims.bins_x;
+    Key* to = static_cast<Key*>(job_.y) + (roi * dims.channels + job_.channels.first) * bins + first;
     // Where a piece is a whole row, its vector may reach into rows that are still to come.
-    Key* const room = count == dims.bins_x ? to + bins : nullptr;
+    Key* const room = count == dims.bins_x ? to + channels * bins : nullptr;
     const auto line_at = [&](const Key* from) {
       MapLine<Key, vectors> line{};
       for (int v = 0; v < vectors; ++v) {
@@ -160,8 +166,8 @@ class FewChannelsPool {
       }
       return line;
     };
-    for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
-      if (is_far_ && channel + kAhead < dims.channels) {
+    for (int64_t channel = 0; channel < channels; ++channel, plane += cells) {
+      if (is_far_ && channel + kAhead < channels) {
         fetch(plane + kAhead * cells, {rows[0].start, rows[dims.bins_y - 1].end}, width);
       }
       for (int64_t y = 0; y < dims.bins_y; ++y, to += dims.bins_x) {
@@ -182,15 +188,16 @@ class FewChannelsPool {
 
   ONNX_MAXPOOL_NOINLINE void pool_roi(int64_t image, int64_t roi) const {
     const RoiDims& dims = job_.dims;
-    const int64_t bins_y = dims.bins_y, cells = dims.height * dims.width, first = roi * dims.channels * bins_y;
+    const int64_t channels = job_.channels.count, bins_y = dims.bins_y, cells = dims.height * dims.width,
+                  first = (roi * dims.channels + job_.channels.first) * bins_y;
     const RoiWindow* const rows = job_.rows + roi * bins_y;
     const RoiWindow* const columns = job_.columns + roi * dims.bins_x;
     const LineFiller<Key, Key, false> filler(planes_);
-    WindowWriter<Key, Key, false> writer(planes_, first, first + dims.channels * bins_y);
+    WindowWriter<Key, Key, false> writer(planes_, first, first + channels * bins_y);
     const auto write = [&](const auto& bins, int64_t wanted) { writer.write(bins, wanted); };
     Bins bins;
-    const Key* plane = static_cast<const Key*>(job_.x) + image * dims.channels * cells;
-    for (int64_t channel = 0; channel < dims.channels; ++channel, plane += cells) {
+    const Key* plane = plane_of(image);
+    for (int64_t channel = 0; channel < channels; ++channel, plane += cells) {
       for (int64_t y = 0; y < bins_y; y += kLines) {
         const int64_t lines = bins_y - y < kLines ? bins_y - y : kLines;
         for (int64_t i = 0; i < lines; ++i) fill(filler, plane, rows[y + i], columns, line(i));

@@ -124,6 +124,7 @@ class RoiNode : public Kernel {
     const RoiJob job = {x.data,
                         y,
                         dims,
+                        {0, dims.channels - plan.left},
                         order_of(type_),
                         streams(dims, element_size(type_), machine().streaming_threshold),
                         windows.image.data(),
@@ -135,10 +136,15 @@ class RoiNode : public Kernel {
                         static_cast<int64_t>(plan.units.size()),
                         plan,
                         plan.tasks.data()};
-    const RoiKernel::Mode& mode = kernel.*plan.mode;
+    const RoiKernel::Mode &mode = kernel.*plan.mode, &of_left = kernel.few_channels;
+    RoiJob left = job;
+    left.channels = {job.channels.count, plan.left};
+    const size_t scratch_bytes =
+        std::max(mode.scratch_bytes(job), plan.left > 0 ? of_left.scratch_bytes(left) : size_t{0});
     const auto pool_all = [&] {
-      run.parallel(job.unit_count, mode.scratch_bytes(job), plan.cycles,
-                   [&](int64_t unit, void* scratch) { mode.run(job, unit, scratch); });
+      run.parallel(job.unit_count, scratch_bytes, plan.cycles, [&](int64_t unit, void* scratch) {
+        unit < plan.left_begin ? mode.run(job, unit, scratch) : of_left.run(left, unit, scratch);
+      });
     };
     plan.trials ? plan.trials->run(plan.turn, pool_all) : pool_all();
   }

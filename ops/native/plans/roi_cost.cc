@@ -147,14 +147,18 @@ double RoiCost::straight(double channels) const {
   return touched_ * near + first * first_line(kLine, kFarLine) + (touched_ - first) * again;
 }
 
-double RoiCost::few_channels() const {
-  const auto channels = static_cast<double>(shape_.channels);
+double RoiCost::few_channels(double channels) const {
   return few_channels_rois_ + channels * (few_channels_ + straight(channels));
 }
 
 double RoiCost::cells() const {
   const auto channels = static_cast<double>(shape_.channels);
   return static_cast<double>(shape_.rois) * kCellsRoi + channels * (cells_ + straight(channels));
+}
+
+int64_t RoiCost::channels_left() const {
+  const auto lanes = std::max<int64_t>(static_cast<int64_t>(lanes_), 1);
+  return shape_.channels > lanes ? shape_.channels % lanes : 0;
 }
 
 double RoiCost::separate() const {

@@ -96,9 +96,12 @@ class RoiCost {
   // The narrow_map mode, for a unit of so many channels: to read an image's map, and to pool all ROIs.
   double fill_narrow_map(double channels) const;
   double narrow_map(double channels) const;
-  // The few_channels mode and the cells mode, of all channels.
-  double few_channels() const;
+  // The few_channels mode, of so many channels, and the cells mode, of all.
+  double few_channels(double channels) const;
   double cells() const;
+
+  // Of the last block of channels, where it is neither full nor the only one; else 0.
+  int64_t channels_left() const;
 
  private:
   void add(const RoiWindow* rows, const RoiWindow* columns, double weight);

@@ -91,14 +91,20 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
     for (int64_t block = 1; block <= blocks; ++block) ++end[-block].end;
   }
   plan.units.resize(static_cast<size_t>(end - plan.units.begin()));
+  plan.left_begin = static_cast<int64_t>(plan.units.size());
   return plan;
 }
 
-// A way to pool: one of the kernel's modes, with so many levels of tables.
+// A way to pool: one of the kernel's modes, with so many levels of tables. It may leave a last, nearly empty block of
+// channels to the few_channels mode.
 struct Way {
   RoiKernel::Mode RoiKernel::* mode;  // null where there is no such way
   int levels;
   RoiDivision division;
+  int64_t left;  // channels
+  RoiDivision of_left;
+  double cycles() const { return division.cycles + of_left.cycles; }
+  double time() const { return division.time + of_left.time; }
 };
 using Ways = std::array<Way, Trials::kMostWays>;
 
@@ -116,20 +122,20 @@ class Planner {
   // The best way of each kind on so many threads.
   Ways ways(int64_t threads) const {
     Ways ways{};
-    ways[0] = separate(threads);
-    if (const int levels = best_levels(false); levels >= 0) ways[1] = shared(levels, threads);
-    if (const int levels = best_levels(true); levels >= 0) ways[2] = shared(levels, threads);
+    ways[0] = with_or_without_left(separate(threads));
+    if (const int levels = best_levels(false); levels >= 0) ways[1] = with_or_without_left(shared(levels, threads));
+    if (const int levels = best_levels(true); levels >= 0) ways[2] = with_or_without_left(shared(levels, threads));
     if (may_permute()) ways[3] = narrow_map(threads);
     if (has_few_channels()) {
-      ways[4] = few_channels(threads);
+      ways[4] = few_channels(shape_.channels, threads);
       ways[5] = cells(threads);
     }
     return ways;
   }
 
   Way separate(int64_t threads) const {
-    return {&RoiKernel::separate, 0,
-            best({shape_.blocks, roi_costs::kUnit, cost_.separate() / rois(), shape_.rois, false, threads})};
+    return of(&RoiKernel::separate, 0,
+              {shape_.blocks, roi_costs::kUnit, cost_.separate() / rois(), shape_.rois, false, threads});
   }
 
   bool may_share(int levels) const {
@@ -139,19 +145,36 @@ class Planner {
     const bool sweep = sweeps(shape_, levels);
     const RoiDivision whole = {shape_.blocks, cost_.fill(levels), cost_.shared(levels) / rois(), shape_.rois, sweep,
                                threads};
-    if (!sweep) return {&RoiKernel::shared, levels, best(whole)};
+    if (!sweep) return of(&RoiKernel::shared, levels, whole);
     // Few ROIs at a time, whose bins stay in the cache, or as many as may be, so that tables are filled less often.
     const double bins = static_cast<double>(shape_.bins_y * shape_.bins_x);
-    const auto of = [&](int64_t bytes) {
+    const auto within = [&](int64_t bytes) {
       const double most = static_cast<double>(bytes) / static_cast<double>(shape_.vector_bytes) / bins;
       RoiDivision division = whole;
       division.most_rois = std::max<int64_t>(static_cast<int64_t>(most), 1);
       if (bytes > kBinsInCache) division.roi += roi_costs::kFarBin * bins;
-      return Way{&RoiKernel::shared, levels, best(division)};
+      return of(&RoiKernel::shared, levels, division);
     };
-    const Way few = of(kBinsInCache), many = of(kLargestBins);
-    return few.division.time <= many.division.time ? few : many;
+    const Way few = within(kBinsInCache), many = within(kLargestBins);
+    return few.time() <= many.time() ? few : many;
   }
+  // A way of blocks of channels that leaves the last one, if that should take clearly less time than this block.
+  Way with_or_without_left(const Way& all) const {
+    constexpr double kClearly = 0.75;
+    if (!may_leave_channels()) return all;
+    const Way way = with_left(all);
+    return way.of_left.time < kClearly * (all.time() - way.division.time) ? way : all;
+  }
+  bool may_leave_channels() const { return cost_.channels_left() > 0 && shape_.line_bytes > 0; }
+  Way with_left(const Way& all) const {
+    Way way = all;
+    way.left = cost_.channels_left();
+    --way.division.blocks;
+    way.division = best(way.division);
+    way.of_left = few_channels(way.left, way.division.threads).division;
+    return way;
+  }
+
   // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
   // costs more than its cells, which only a division knows, so that the two are not compared here.
   int best_levels(bool sweep) const {
@@ -172,39 +195,45 @@ class Planner {
   Way narrow_map(int64_t threads) const {
     const int64_t blocks = (shape_.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
     const double channels = static_cast<double>(shape_.channels) / static_cast<double>(blocks);
-    return {&RoiKernel::narrow_map, 0,
-            best({blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois(), shape_.rois, false,
-                  threads})};
+    return of(
+        &RoiKernel::narrow_map, 0,
+        {blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois(), shape_.rois, false, threads});
   }
 
   // Where channels in the lanes may leave most of them idle.
   bool has_few_channels() const { return shape_.channels <= kFewChannels && shape_.line_bytes > 0; }
-  Way few_channels(int64_t threads) const {
-    return {&RoiKernel::few_channels, 0,
-            best({1, roi_costs::kUnit, cost_.few_channels() / rois(), shape_.rois, false, threads})};
+  Way few_channels(int64_t channels, int64_t threads) const {
+    const double cycles = cost_.few_channels(static_cast<double>(channels));
+    return of(&RoiKernel::few_channels, 0, {1, roi_costs::kUnit, cycles / rois(), shape_.rois, false, threads});
   }
 
   Way cells(int64_t threads) const {
-    return {&RoiKernel::cells, 0, best({1, roi_costs::kUnit, cost_.cells() / rois(), shape_.rois, false, threads})};
+    return of(&RoiKernel::cells, 0, {1, roi_costs::kUnit, cost_.cells() / rois(), shape_.rois, false, threads});
   }
 
   RoiPlan plan(const Way& way) const {
     RoiPlan plan{};
     plan.mode = way.mode;
-    plan.cycles = way.division.cycles;
-    plan.time = way.division.time;
+    plan.cycles = way.cycles();
+    plan.time = way.time();
     plan.levels = way.levels;
     plan.sweep = way.division.sweep;
     plan.tallest = tallest_;
     plan.slots = 1;
     plan.rois_by_image = rois_by_image_;
     lay_out(shape_, windows_, groups_, way.division, plan);
+    plan.left = way.left;
+    plan.left_begin = static_cast<int64_t>(plan.units.size());
+    if (way.left > 0) lay_out(shape_, windows_, groups_, way.of_left, plan);
     return plan;
   }
 
  private:
   double rois() const { return static_cast<double>(shape_.rois); }
   RoiDivision best(const RoiDivision& division) const { return best_division(groups_, division); }
+  Way of(RoiKernel::Mode RoiKernel::* mode, int levels, const RoiDivision& division) const {
+    return {mode, levels, best(division), 0, {}};
+  }
 
   const RoiShape& shape_;
   const RoiWindows& windows_;
@@ -216,7 +245,7 @@ class Planner {
 
 Trials::Costs times(const Ways& ways) {
   Trials::Costs costs;
-  for (size_t i = 0; i < costs.size(); ++i) costs[i] = ways[i].mode ? ways[i].division.time : Trials::kNever;
+  for (size_t i = 0; i < costs.size(); ++i) costs[i] = ways[i].mode ? ways[i].time() : Trials::kNever;
   return costs;
 }
 size_t least(const Trials::Costs& costs) {
@@ -247,7 +276,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   Ways ways = planner.ways(1);
   Trials::Costs costs = times(ways);
   const size_t likeliest = least(costs);
-  if (shape.threads > 1 && ways[likeliest].division.cycles >= shape.worth_a_thread) {
+  if (shape.threads > 1 && ways[likeliest].cycles() >= shape.worth_a_thread) {
     ways = planner.ways(shape.threads);
     costs = times(ways);
   }
@@ -264,13 +293,17 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   std::vector<RoiPlan> plans;
   const auto mode = small_mode(shape, windows);
   if (mode) plans.push_back(small_plan(shape, windows, mode));
-  if (mode != &RoiKernel::separate) plans.push_back(planner.plan(planner.separate(shape.threads)));
+  const auto add_blocks = [&](const Way& way, bool is_there) {
+    if (!is_there) plans.push_back(planner.plan(way));
+    if (planner.may_leave_channels()) plans.push_back(planner.plan(planner.with_left(way)));
+  };
+  add_blocks(planner.separate(shape.threads), mode == &RoiKernel::separate);
   for (int levels = 0; levels <= kMostLevels; ++levels) {
-    if (planner.may_share(levels)) plans.push_back(planner.plan(planner.shared(levels, shape.threads)));
+    if (planner.may_share(levels)) add_blocks(planner.shared(levels, shape.threads), false);
   }
   if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map(shape.threads)));
   if (planner.has_few_channels() && mode != &RoiKernel::few_channels) {
-    plans.push_back(planner.plan(planner.few_channels(shape.threads)));
+    plans.push_back(planner.plan(planner.few_channels(shape.channels, shape.threads)));
   }
   if (planner.has_few_channels() && mode != &RoiKernel::cells) {
     plans.push_back(planner.plan(planner.cells(shape.threads)));

@@ -30,6 +30,8 @@ struct RoiPlan : RoiTables {
   Trials::Turn turn;
   List<int64_t, kFewRois> rois_by_image;
   List<RoiUnit, kFewRois> units;
+  // So many channels are left by `mode`, for the few_channels mode: all units from `left_begin` on.
+  int64_t left, left_begin;
   std::vector<RoiTask> tasks;  // of a sweep
 };
 

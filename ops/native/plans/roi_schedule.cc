@@ -133,16 +133,17 @@ RoiDivision best_division(const RoiGroups& groups, RoiDivision division) {
 
 void lay_out(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const RoiDivision& division,
              RoiPlan& plan) {
-  if (plan.sweep) plan.tasks.resize(static_cast<size_t>(shape.rois * shape.bins_y));
-  plan.units.resize(static_cast<size_t>(division.units));
-  RoiUnit* next = plan.units.begin();
+  if (division.sweep) plan.tasks.resize(static_cast<size_t>(shape.rois * shape.bins_y));
+  const size_t before = plan.units.size();
+  plan.units.resize(before + static_cast<size_t>(division.units));
+  RoiUnit* next = plan.units.begin() + before;
   divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
     spread(first, end, division.threads, [&](int64_t block) {
       for (int64_t part = 0; part < parts; ++part) {
         const RoiUnit unit = {group.image, block, group.begin + group.count() * part / parts,
                               group.begin + group.count() * (part + 1) / parts};
         *next++ = unit;
-        if (!plan.sweep || block > 0) continue;
+        if (!division.sweep || block > 0) continue;
         plan.slots = std::max(plan.slots, unit.end - unit.begin);
         order_sweep(shape, windows, unit, plan);
       }

@@ -73,7 +73,7 @@ void divide(const RoiGroups& groups, const RoiDivision& division, Each&& each) {
   }
 }
 
-// Fills the units of a plan whose mode, sweep and rois_by_image are set and, for a sweep, its tasks and slots.
+// Adds to the units of a plan whose rois_by_image is set and, for a sweep, its tasks and slots.
 void lay_out(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const RoiDivision& division,
              RoiPlan& plan);
 
