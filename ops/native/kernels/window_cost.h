@@ -302,9 +302,9 @@ class JobCost {
     const int64_t height = job_.rows.length, length = job_.columns.length;
     const double passes = height == length && length <= 3 ? 1 : 2;  // larger windows are taken after the walk
     const double walks = vectors(columns_.count + length - 1), written = lines_ * vectors(columns_.count);
-    const double slices = static_cast<double>(depth_.count);
+    const double bands = product(depth_.count, (rows_.count + kBand - 1) / kBand);
     const double of_plane =
-        walks * (cost.walk * slices * passes + cost.row * product(depth_.cells, rows_.count + height - 1)) +
+        walks * (cost.walk * bands * passes + cost.row * product(depth_.cells, rows_.count + height - 1)) +
         cost.line * written * passes +
         cost.tap * (lines_ * walks * static_cast<double>(height - 1) + 2 * written * static_cast<double>(length - 1));
     return of_plane * static_cast<double>(job_.planes) + far(cost.far);

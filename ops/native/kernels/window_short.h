@@ -19,7 +19,8 @@ namespace {
 // Rows, and columns: lanes slide by no more than a block, and with indices larger windows were no faster.
 template <class Lane, bool indexed>
 constexpr int kMostWalked = indexed || sizeof(Lane) == 8 ? 3 : 5;
-constexpr int kMostSlid = 3;  // columns, of windows that are not walked
+constexpr int kMostSlid = 3;   // columns, of windows that are not walked
+constexpr int64_t kBand = 64;  // lines that are walked at once
 
 inline bool slides_by_one(const PoolAxis& axis, int most) {
   return !axis.even && axis.grain == 1 && axis.step == 1 && axis.length <= most;
@@ -29,7 +30,7 @@ inline bool slides_by_one(const PoolAxis& axis, int most) {
 // a share of the third cache. From memory, walks of longer lines take several times as long as rows.
 template <class Lane, bool indexed>
 bool can_be_walked(const PoolJob& job, int64_t element_size) {
-  constexpr int64_t kFewWindows = 8, kShortLine = 144, kNear = 8 << 20;
+  constexpr int64_t kFewWindows = 8, kShortLine = 144, kNear = 16 << 20;
   constexpr int kMost = kMostWalked<Lane, indexed>;
   // Narrower vectors take several operations to compare such lanes, or to follow positions.
   constexpr bool kIsFaster = !(indexed ? kVectorBytes < 64 : kVectorBytes == 16 && sizeof(Lane) == 8);
@@ -71,7 +72,6 @@ class LaneLimits {
 template <class Element, class Lane, bool indexed>
 class ShortWindows {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
-  static constexpr int64_t kBand = 64;  // lines that are walked at once
   static constexpr int64_t kBests = kBand * kLanes;
   using Best = Cells<Lane, indexed>;
   using RowLine = Line<Lane, indexed>;
@@ -190,6 +190,9 @@ class ShortWindows {
   template <int height, int length, class Write>
   ONNX_MAXPOOL_NOINLINE void walk(const Element* plane, int64_t position, int64_t slices, int64_t x, int64_t begin,
                                   int64_t end, const RowLine bests, Write write) const {
+    // Meanwhile the next band's rows and outputs are fetched, in the order of memory.
+    const Element* const next_rows = plane + (first_row_ + height - 1 + end) * width_ + x * (end - begin);
+    const int64_t next_outputs = (count_ + x) * (end - begin);
     const LaneLimits<Lane, indexed> limits(-column_ - x, width_ - column_ - x);
     const CellReader<Element, Lane, indexed> reader = reader_;
     const int64_t width = width_, slice = slice_, rows = rows_, count = count_;
@@ -216,6 +219,8 @@ class ShortWindows {
     int64_t row = first_row_ + begin;
     for (int i = 1; i < height; ++i) add(row_at(row++));
     for (int64_t i = 0; i < (end - begin) * kLanes; i += kLanes, x += count) {
+      prefetch<Cache::second>(next_rows, i);
+      write.fetch(next_outputs + i);
       add(row_at(row++));
       const Best here = known[height - 1];
       if constexpr (length > 0) write(x, windows<length>(here, bests.at(i)));

@@ -64,7 +64,7 @@ class WindowWriter {
   // Outputs that are left of the unit's.
   int64_t room() const { return end_ - output_; }
   // The next `count`, all of one plane, which `all(write)` writes: write(i, cells) those from the i-th on, of which all
-  // lanes have room.
+  // lanes have room. write.fetch(i) has these brought into the second cache; they may be anyone's.
   template <class WriteAll>
   ONNX_MAXPOOL_INLINE void write_whole(int64_t count, const WriteAll& all) {
     if (indexed && job_->indices_are_64_bits) {
@@ -93,6 +93,10 @@ class WindowWriter {
         store(positions, best.position);
         for (int lane = 0; lane < kLanes; ++lane) indices[i + lane] = first + static_cast<Index>(positions[lane]);
       }
+    }
+    ONNX_MAXPOOL_INLINE void fetch(int64_t i) const {
+      prefetch<Cache::second>(values, i);
+      if constexpr (indexed) prefetch<Cache::second>(indices, i);
     }
   };
   template <class Index>
@@ -135,8 +139,15 @@ class WindowWriter {
 
   template <class Index, class WriteAll>
   ONNX_MAXPOOL_INLINE void write_whole_as(const WriteAll& all) const {
-    all([order = order_, to = place<Index>()](int64_t i, const Cells<Lane, indexed>& cells)
-            __attribute__((always_inline)) { to.write(order, i, cells); });
+    struct Write {
+      OutputOrder order;
+      Place<Index> to;
+      ONNX_MAXPOOL_INLINE void operator()(int64_t i, const Cells<Lane, indexed>& cells) const {
+        to.write(order, i, cells);
+      }
+      ONNX_MAXPOOL_INLINE void fetch(int64_t i) const { to.fetch(i); }
+    };
+    all(Write{order_, place<Index>()});
   }
 
   // Where the piece ends within the vector, or a plane does. By value, so that no writer has to lie in memory.
