@@ -97,6 +97,27 @@ inline void single_windows(const int32_t* first, const int32_t* last, int64_t co
   }
 }
 
+// The windows of `count` ROIs, at most `most`, of `bins` bins each, from such edges, with products in float (M7): each
+// bin of all ROIs at once.
+template <int64_t most>
+void near_roi_windows(const int32_t* first, const int32_t* last, int64_t count, int32_t bins, int32_t size,
+                      RoiWindow* windows) {
+  float bin_size[most];
+  for (int64_t i = 0; i < count; ++i) {
+    bin_size[i] = static_cast<float>(std::max(last[i] - first[i] + 1, 1)) / static_cast<float>(bins);
+  }
+  for (int32_t bin = 0; bin < bins; ++bin) {
+    int32_t start[most], end[most];
+    for (int64_t i = 0; i < count; ++i) {
+      const float edge = static_cast<float>(bin + 1) * bin_size[i];
+      const auto down = static_cast<int32_t>(edge);
+      start[i] = std::clamp(first[i] + static_cast<int32_t>(static_cast<float>(bin) * bin_size[i]), 0, size);
+      end[i] = std::clamp(first[i] + down + (static_cast<float>(down) < edge), 0, size);
+    }
+    for (int64_t i = 0; i < count; ++i) windows[i * bins + bin] = {start[i], end[i]};
+  }
+}
+
 // The bins of one ROI along one axis (M6 to M8), written to `windows`; both edges belong to the ROI. `size` fits in 32
 // bits.
 inline void roi_windows(int64_t first, int64_t last, int64_t count, int64_t size, EdgeArithmetic edges,

@@ -207,6 +207,8 @@ class RoiNode : public Kernel {
       }
     } else if (bins == 1) {
       single_windows(from, to, count, static_cast<int32_t>(size), windows);
+    } else if (edges_ == EdgeArithmetic::in_float) {
+      near_roi_windows<kUnitRois>(from, to, count, static_cast<int32_t>(bins), static_cast<int32_t>(size), windows);
     } else {
       for (int64_t i = 0; i < count; ++i) roi_windows(from[i], to[i], bins, size, edges_, windows + i * bins);
     }

@@ -73,7 +73,7 @@ constexpr FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {25, 5, 0.2, 4};
 constexpr double kCellsRoi = 40, kCellsBin = 26, kCell = 2.8;
 
 // To find a window, before there is a plan.
-constexpr double kWindow = 15;
+constexpr double kWindow = 6;
 
 // What a part of a group costs beside its share of the group's work: it is handed out, and waits for its last stores.
 constexpr double kPart = 2000;
