@@ -16,6 +16,7 @@ namespace onnx_maxpool {
 namespace {
 
 constexpr int64_t kUnitRois = 128;  // whose windows a thread finds at a time
+constexpr int64_t kAtOnce = 4;      // fewer ROIs of several bins go one by one
 
 constexpr const char* kColumns[] = {"batch", "x1", "y1", "x2", "y2"};
 
@@ -137,10 +138,13 @@ class RoiNode : public Kernel {
                         plan,
                         plan.tasks.data()};
     const RoiKernel::Mode &mode = kernel.*plan.mode, &of_left = kernel.few_channels;
-    RoiJob left = job;
-    left.channels = {job.channels.count, plan.left};
-    const size_t scratch_bytes =
-        std::max(mode.scratch_bytes(job), plan.left > 0 ? of_left.scratch_bytes(left) : size_t{0});
+    size_t scratch_bytes = mode.scratch_bytes(job);
+    RoiJob left;
+    if (plan.left > 0) {
+      left = job;
+      left.channels = {job.channels.count, plan.left};
+      scratch_bytes = std::max(scratch_bytes, of_left.scratch_bytes(left));
+    }
     const auto pool_all = [&] {
       run.parallel(job.unit_count, scratch_bytes, plan.cycles, [&](int64_t unit, void* scratch) {
         unit < plan.left_begin ? mode.run(job, unit, scratch) : of_left.run(left, unit, scratch);
@@ -207,7 +211,7 @@ class RoiNode : public Kernel {
       }
     } else if (bins == 1) {
       single_windows(from, to, count, static_cast<int32_t>(size), windows);
-    } else if (edges_ == EdgeArithmetic::in_float) {
+    } else if (edges_ == EdgeArithmetic::in_float && count >= kAtOnce) {
       near_roi_windows<kUnitRois>(from, to, count, static_cast<int32_t>(bins), static_cast<int32_t>(size), windows);
     } else {
       for (int64_t i = 0; i < count; ++i) roi_windows(from[i], to[i], bins, size, edges_, windows + i * bins);

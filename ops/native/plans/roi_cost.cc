@@ -158,7 +158,8 @@ double RoiCost::cells() const {
 
 int64_t RoiCost::channels_left() const {
   const auto lanes = std::max<int64_t>(static_cast<int64_t>(lanes_), 1);
-  return shape_.channels > lanes ? shape_.channels % lanes : 0;
+  const int64_t left = shape_.channels % lanes;
+  return shape_.channels > lanes && left <= lanes / 2 ? left : 0;
 }
 
 double RoiCost::separate() const {

@@ -100,7 +100,7 @@ class RoiCost {
   double few_channels(double channels) const;
   double cells() const;
 
-  // Of the last block of channels, where it is neither full nor the only one; else 0.
+  // Channels of the last block, where it is no more than half full and not the only one; else 0.
   int64_t channels_left() const;
 
  private:
