@@ -194,3 +194,21 @@ def test_first_runs_try_plans(
     for _ in range(14):
         for output, wanted in zip(onnx_maxpool.run(session, given), expected, strict=True):
             assert_same(output, wanted)
+
+
+@pytest.mark.parametrize("with_index", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "window", "strides"), [((1, 300, 62, 62), (3, 3), (1, 1)), ((2, 45, 130, 117), (4, 5), (3, 5))]
+)
+def test_tensors_that_leave_the_caches(
+    shape: tuple[int, ...], window: tuple[int, int], strides: tuple[int, int], with_index: bool
+) -> None:
+    """What comes next is fetched there. By all plans that first runs try, against ONNX Runtime's MaxPool."""
+    x = np.random.default_rng(31).integers(0, 1000, shape).astype(np.float32)
+    padding = (1, 1)
+    attributes = {"window_size": window, "strides": strides, "start_padding": padding, "end_padding": padding}
+    expected = onnx_max_pool(x, attributes)[: 1 + with_index]
+    session = onnx_maxpool.load(model(NAME, 5, {"X": x}, with_index=with_index, **attributes))
+    for _ in range(22):
+        for output, wanted in zip(onnx_maxpool.run(session, {"X": x}), expected, strict=True):
+            assert_same(output, wanted.astype(output.dtype))

@@ -118,10 +118,10 @@ def test_negative_halves_round_away_from_zero(low: float, extent: int) -> None:
 
 
 @pytest.mark.parametrize("element_type", TYPES)
-@pytest.mark.parametrize("pooled_shape", [(1, 1), (1, 2), (3, 1)])
+@pytest.mark.parametrize("pooled_shape", [(1, 1), (1, 2), (3, 1), (4, 3)])
 @pytest.mark.parametrize("channels", [3, 70])
-def test_rois_of_one_bin(element_type: str, pooled_shape: tuple[int, int], channels: int) -> None:
-    """Their windows are found many at once, unless one of these is far from the map: here all are near, and not."""
+def test_windows_of_many_rois(element_type: str, pooled_shape: tuple[int, int], channels: int) -> None:
+    """They are found many at once, unless one of these is far from the map: here all are near, and not."""
     rng = np.random.default_rng(11)
     dtype = dtype_of(element_type)
     proto = roi_model(element_type, pooled_shape=pooled_shape, spatial_scale=0.5)
@@ -132,6 +132,20 @@ def test_rois_of_one_bin(element_type: str, pooled_shape: tuple[int, int], chann
         with np.errstate(over="ignore"):  # float16's are infinite
             rois[row, 1 + row % 4] = dtype.type(far)
     assert_same(native_rois(proto, x, rois), reference_rois(proto, x, rois))
+
+
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize("channels", [9, 17, 34, 66])
+def test_channels_that_are_left_beyond_full_vectors(element_type: str, channels: int) -> None:
+    """One or two more than a vector of 16, 32 or 64 bytes, or several, has lanes. Each run may take another plan."""
+    rng = np.random.default_rng(17)
+    proto = roi_model(element_type, pooled_shape=(5, 6))
+    x, rois = random_rois(rng, dtype_of(element_type), (2, channels, 21, 30), 170, 1.0)
+    expected = reference_rois(proto, x, rois)
+    session = onnx_maxpool.load(proto)
+    for _ in range(14):
+        (y,) = onnx_maxpool.run(session, {"X": x, "rois": rois})
+        assert_same(y, expected)
 
 
 @pytest.mark.parametrize("element_type", ["float", "double"])

@@ -21,13 +21,23 @@ template <class Lane, bool indexed>
 constexpr int kMostWalked = indexed || sizeof(Lane) == 8 ? 3 : 5;
 constexpr int kMostSlid = 3;   // columns, of windows that are not walked
 constexpr int64_t kBand = 64;  // lines that are walked at once
+// Tensors of fewer bytes, cells and outputs, are mostly in a cache that is near: to fetch them would take longer.
+constexpr int64_t kFar = 4 << 20;
 
 inline bool slides_by_one(const PoolAxis& axis, int most) {
   return !axis.even && axis.grain == 1 && axis.step == 1 && axis.length <= most;
 }
 
+// Of its cells and outputs.
+template <bool indexed>
+int64_t plane_bytes(const PoolJob& job, int64_t element_size) {
+  const int64_t of_output = element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
+  return job.depth.size * job.rows.size * job.columns.size * element_size +
+         job.depth.count * job.rows.count * job.columns.count * of_output;
+}
+
 // Whether columns can be walked, and may be the faster for it: where lines are as short as two of memory, or all is in
-// a share of the third cache. From memory, walks of longer lines take several times as long as rows.
+// a share of the third cache. From memory, walks of longer lines take up to three times as long as rows.
 template <class Lane, bool indexed>
 bool can_be_walked(const PoolJob& job, int64_t element_size) {
   constexpr int64_t kFewWindows = 8, kShortLine = 144, kNear = 16 << 20;
@@ -42,8 +52,7 @@ bool can_be_walked(const PoolJob& job, int64_t element_size) {
   const int64_t of_output = element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
   const int64_t line = job.columns.size * element_size, of_windows = job.columns.count * of_output;
   if (line <= kShortLine && of_windows <= kShortLine) return true;
-  const int64_t bytes = job.depth.size * job.rows.size * line + job.depth.count * job.rows.count * of_windows;
-  return bytes <= kNear / job.planes;
+  return plane_bytes<indexed>(job, element_size) <= kNear / job.planes;
 }
 // On processors with half as many registers, others were slower so.
 template <class Lane, bool indexed>
@@ -96,6 +105,7 @@ class ShortWindows {
         last_((count - 1) / kLanes * kLanes),
         end_(last_ + (count - last_ + length_ - 1 > kLanes ? 2 * kLanes : kLanes)),
         walks_(walks),
+        is_far_(plane_bytes<indexed>(job, sizeof(Element)) > kFar / job.planes),
         at_first_(-column, last_ == 0 ? width_ - column : kLanes),
         at_last_(0, width_ - column - last_),
         beyond_(0, width_ - column - last_ - kLanes),
@@ -155,13 +165,18 @@ class ShortWindows {
     if (first >= last) return pool_lines(plane, depth, begin, end, writer);
     if (begin < first) pool_lines(plane, depth, begin, first, writer);
     writer.write_whole((last - first) * count_, [&](const auto& write) __attribute__((always_inline)) {
-      pool_columns(plane, position, depth.end - depth.start, first, last, write);
+      const int64_t slices = depth.end - depth.start;
+      if (is_far_) {
+        pool_columns<true>(plane, position, slices, first, last, write);
+      } else {
+        pool_columns<false>(plane, position, slices, first, last, write);
+      }
     });
     if (last < end) pool_lines(plane, depth, last, end, writer);
   }
 
   // Of so many slices, from the one whose cell of row 0 and column_ has this position.
-  template <class Write>
+  template <bool fetches, class Write>
   ONNX_MAXPOOL_INLINE void pool_columns(const Element* plane, int64_t position, int64_t slices, int64_t begin,
                                         int64_t end, const Write& write) const {
     RowLine here = {scratch_, scratch_ + (RowLine::kArrays - 1) * 2 * kBests}, next = line_at(here, kBests);
@@ -170,13 +185,14 @@ class ShortWindows {
     for (int64_t x = end_ - kLanes; x >= 0; x -= kLanes) {
       const int64_t first = position + x;
       if (at_once && x <= last_) {
-        if (length_ == 1) walk<1, 1>(plane, first, slices, x, begin, end, here, write);
-        if (length_ == 2) walk<2, 2>(plane, first, slices, x, begin, end, here, write);
-        if (length_ == 3) walk<3, 3>(plane, first, slices, x, begin, end, here, write);
+        if (length_ == 1) walk<fetches, 1, 1>(plane, first, slices, x, begin, end, here, write);
+        if (length_ == 2) walk<fetches, 2, 2>(plane, first, slices, x, begin, end, here, write);
+        if (length_ == 3) walk<fetches, 3, 3>(plane, first, slices, x, begin, end, here, write);
         continue;
       }
-      with_number(height_,
-                  [&](auto height) { walk<height.value, 0>(plane, first, slices, x, begin, end, here, write); });
+      with_number(height_, [&](auto height) {
+        walk<fetches, height.value, 0>(plane, first, slices, x, begin, end, here, write);
+      });
       if (x <= last_) with_number(length_, [&](auto length) { take<length.value>(here, next, x, end - begin, write); });
       if (at_once) continue;
       const RowLine walked = here;
@@ -187,12 +203,13 @@ class ShortWindows {
 
   // The columns from the x-th on: the best over the rows of each line, to `bests`, and windows of `length` columns, if
   // it is not 0, of these and of the bests that there are.
-  template <int height, int length, class Write>
+  template <bool fetches, int height, int length, class Write>
   ONNX_MAXPOOL_NOINLINE void walk(const Element* plane, int64_t position, int64_t slices, int64_t x, int64_t begin,
                                   int64_t end, const RowLine bests, Write write) const {
-    // Meanwhile the next band's rows and outputs are fetched, in the order of memory.
-    const Element* const next_rows = plane + (first_row_ + height - 1 + end) * width_ + x * (end - begin);
-    const int64_t next_outputs = (count_ + x) * (end - begin);
+    // Meanwhile the next band's rows and outputs are fetched, in the order of memory, if they may be far.
+    [[maybe_unused]] const Element* const next_rows =
+        plane + (first_row_ + height - 1 + end) * width_ + x * (end - begin);
+    [[maybe_unused]] const int64_t next_outputs = (count_ + x) * (end - begin);
     const LaneLimits<Lane, indexed> limits(-column_ - x, width_ - column_ - x);
     const CellReader<Element, Lane, indexed> reader = reader_;
     const int64_t width = width_, slice = slice_, rows = rows_, count = count_;
@@ -219,8 +236,10 @@ class ShortWindows {
     int64_t row = first_row_ + begin;
     for (int i = 1; i < height; ++i) add(row_at(row++));
     for (int64_t i = 0; i < (end - begin) * kLanes; i += kLanes, x += count) {
-      prefetch<Cache::second>(next_rows, i);
-      write.fetch(next_outputs + i);
+      if constexpr (fetches) {
+        prefetch<Cache::second>(next_rows, i);
+        write.fetch(next_outputs + i);
+      }
       add(row_at(row++));
       const Best here = known[height - 1];
       if constexpr (length > 0) write(x, windows<length>(here, bests.at(i)));
@@ -368,7 +387,7 @@ class ShortWindows {
   const Element* const x_;
   const int64_t width_, rows_, slice_, height_, length_, first_row_, column_, count_;
   const int64_t last_, end_;  // of columns from the first on: where the last windows' vector begins, where vectors end
-  const bool walks_;
+  const bool walks_, is_far_;
   // Padding within the first vector of columns, the last that windows begin in, and what they reach beyond it. Others
   // have none, as each window has a cell of the map.
   const LaneLimits<Lane, indexed> at_first_, at_last_, beyond_;
