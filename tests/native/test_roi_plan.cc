@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/window_plan.h"
 #include "plans/roi_plan.h"
 #include "require.h"
 
@@ -311,11 +313,61 @@ void leaves_a_nearly_empty_block() {
       for (int64_t roi = plan.units[i].begin; roi < plan.units[i].end; ++roi) pooled.push_back(plan.rois_by_image[roi]);
     }
     require(pooled == all_of(300), "what is left has not each ROI once");
-    require(plan.time < 1.35 * full.time, "one channel is taken to cost a block");
+    require(plan.time > full.time && plan.time < 1.35 * full.time, "one channel is taken to cost a block, or nothing");
   }
   for (int64_t channels : {16, 31, 32, 47}) {
     const RoiPlan plan = plan_with(channels);
     require(plan.left == 0 && plan.left_begin == static_cast<int64_t>(plan.units.size()), "a full block is left");
+  }
+}
+
+// The same with a sweep, several images and threads: each ROI once, by blocks and by what is left.
+void leaves_channels_of_many_images() {
+  for (int64_t threads : {1, 2, 16}) {
+    for (int64_t side : {38, 300}) {
+      const RoiShape shape = {3, 17 * 16 + 1, side, side, 400, 7, 7, 18, 64, 16, threads, 3 * 273 * side * side * 4,
+                              64};
+      RoiWindows windows = rois_of(shape, 30, 30);
+      for (size_t roi = 0; roi < windows.image.size(); ++roi) windows.image[roi] = static_cast<int64_t>(roi % 3);
+      for (const RoiPlan& plan : possible_plans(shape, windows)) {
+        if (plan.left == 0) continue;
+        std::vector<int64_t> by_blocks(400), alone(400);
+        for (size_t i = 0; i < plan.units.size(); ++i) {
+          const bool is_left = static_cast<int64_t>(i) >= plan.left_begin;
+          for (int64_t slot = plan.units[i].begin; slot < plan.units[i].end; ++slot) {
+            const auto roi = static_cast<size_t>(plan.rois_by_image[static_cast<size_t>(slot)]);
+            require(windows.image[roi] == plan.units[i].image, "an ROI of another image");
+            ++(is_left ? alone : by_blocks)[roi];
+          }
+        }
+        require(by_blocks == std::vector<int64_t>(400, 17), "blocks have not each ROI once");
+        require(alone == std::vector<int64_t>(400, 1), "what is left has not each ROI once");
+      }
+    }
+  }
+}
+
+// Windows of many ROIs at once are those of each, up to edges at the limits and many bins.
+void finds_windows_of_many_rois() {
+  std::mt19937 random(5);
+  constexpr int64_t kCount = 40;
+  for (int32_t most : {60, 5000, (1 << 22) - 1}) {
+    for (int32_t bins : {2, 3, 7, 16, 64, 1000}) {
+      std::uniform_int_distribution<int32_t> edge(-most, most);
+      std::vector<int32_t> first(kCount), last(kCount);
+      for (auto* edges : {&first, &last}) {
+        for (int32_t& each : *edges) each = edge(random);
+      }
+      const int32_t size = std::uniform_int_distribution<int32_t>(1, most)(random);
+      const auto all = static_cast<size_t>(kCount * bins);
+      std::vector<RoiWindow> together(all), alone(all);
+      near_roi_windows<kCount>(first.data(), last.data(), kCount, bins, size, together.data());
+      for (size_t i = 0; i < kCount; ++i) {
+        roi_windows(first[i], last[i], bins, size, EdgeArithmetic::in_float, &alone[i * static_cast<size_t>(bins)]);
+      }
+      const auto same = [](RoiWindow a, RoiWindow b) { return a.start == b.start && a.end == b.end; };
+      require(std::equal(alone.begin(), alone.end(), together.begin(), same), "windows of many ROIs differ");
+    }
   }
 }
 
@@ -505,6 +557,8 @@ int main() {
   bounds_tables();
   permutes_rows_of_narrow_maps();
   leaves_a_nearly_empty_block();
+  leaves_channels_of_many_images();
+  finds_windows_of_many_rois();
   reads_few_cells_one_by_one();
   leaves_small_runs_as_they_are();
   reads_few_channels_in_wide_rows();

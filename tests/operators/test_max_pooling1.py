@@ -198,14 +198,21 @@ def test_first_runs_try_plans(
 
 @pytest.mark.parametrize("with_index", [False, True])
 @pytest.mark.parametrize(
-    ("shape", "window", "strides"), [((1, 300, 62, 62), (3, 3), (1, 1)), ((2, 45, 130, 117), (4, 5), (3, 5))]
+    ("element_type", "shape", "window", "strides"),
+    [
+        ("float", (1, 300, 62, 62), (3, 3), (1, 1)),
+        ("float", (1, 20, 15, 70, 40), (2, 3, 3), (1, 1, 1)),
+        ("float", (2, 45, 130, 117), (4, 5), (3, 5)),
+        ("int8", (1, 250, 97, 103), (2, 3), (1, 1)),
+        ("uint8", (1, 250, 97, 101), (5, 5), (1, 1)),
+    ],
 )
 def test_tensors_that_leave_the_caches(
-    shape: tuple[int, ...], window: tuple[int, int], strides: tuple[int, int], with_index: bool
+    element_type: str, shape: tuple[int, ...], window: tuple[int, ...], strides: tuple[int, ...], with_index: bool
 ) -> None:
     """What comes next is fetched there. By all plans that first runs try, against ONNX Runtime's MaxPool."""
-    x = np.random.default_rng(31).integers(0, 1000, shape).astype(np.float32)
-    padding = (1, 1)
+    x = np.random.default_rng(31).integers(0, 120, shape).astype(dtype_of(element_type))
+    padding = (1,) * len(window)
     attributes = {"window_size": window, "strides": strides, "start_padding": padding, "end_padding": padding}
     expected = onnx_max_pool(x, attributes)[: 1 + with_index]
     session = onnx_maxpool.load(model(NAME, 5, {"X": x}, with_index=with_index, **attributes))

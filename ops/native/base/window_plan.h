@@ -97,8 +97,8 @@ inline void single_windows(const int32_t* first, const int32_t* last, int64_t co
   }
 }
 
-// The windows of `count` ROIs, at most `most`, of `bins` bins each, from such edges, with products in float (M7): each
-// bin of all ROIs at once.
+// The windows of `count` ROIs, at most `most`, of `bins` bins each, from edges that near_roi_edges found, with products
+// in float (M7): each bin of all ROIs at once. Edges are within ±2^22, so that sums have less than 32 bits.
 template <int64_t most>
 void near_roi_windows(const int32_t* first, const int32_t* last, int64_t count, int32_t bins, int32_t size,
                       RoiWindow* windows) {

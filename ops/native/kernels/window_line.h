@@ -148,11 +148,11 @@ class LineFiller {
     // follows less well. Of rows that do not lie one after the other, or of which little is read, the next page.
     const bool in_order = offsets[count - 1] - offsets[0] == (count - 1) * width_ && cells > width_ - width_ / 8;
     const int64_t pace = in_order ? count : 1;
-    const Element* fetched[count];
-    for (int i = 0; i < count; ++i) fetched[i] = in_order ? rows[0] + ahead_ + i * kLanes : rows[i] + kPage;
+    int64_t ahead[count];  // of each row
+    for (int i = 0; i < count; ++i) ahead[i] = in_order ? ahead_ + i * kLanes - i * width_ : kPage;
     int64_t x = 0;
     for (; x + kLanes <= cells; x += kLanes) {
-      for (int i = 0; i < count; ++i) prefetch<Cache::second>(fetched[i], x * pace);
+      for (int i = 0; i < count; ++i) prefetch<Cache::second>(rows[i], ahead[i] + x * pace);
       add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at(rows[i] + x); });
     }
     if (x < cells) {

@@ -206,10 +206,9 @@ class ShortWindows {
   template <bool fetches, int height, int length, class Write>
   ONNX_MAXPOOL_NOINLINE void walk(const Element* plane, int64_t position, int64_t slices, int64_t x, int64_t begin,
                                   int64_t end, const RowLine bests, Write write) const {
-    // Meanwhile the next band's rows and outputs are fetched, in the order of memory, if they may be far.
-    [[maybe_unused]] const Element* const next_rows =
-        plane + (first_row_ + height - 1 + end) * width_ + x * (end - begin);
-    [[maybe_unused]] const int64_t next_outputs = (count_ + x) * (end - begin);
+    // Meanwhile a share of the next band's rows and outputs is fetched, in the order of memory, if they may be far.
+    [[maybe_unused]] const int64_t lines = end - begin, next_outputs = (count_ + x) * lines;
+    [[maybe_unused]] const int64_t next_cells = position - x + (first_row_ + height - 1 + end) * width_ + x * lines;
     const LaneLimits<Lane, indexed> limits(-column_ - x, width_ - column_ - x);
     const CellReader<Element, Lane, indexed> reader = reader_;
     const int64_t width = width_, slice = slice_, rows = rows_, count = count_;
@@ -237,7 +236,7 @@ class ShortWindows {
     for (int i = 1; i < height; ++i) add(row_at(row++));
     for (int64_t i = 0; i < (end - begin) * kLanes; i += kLanes, x += count) {
       if constexpr (fetches) {
-        prefetch<Cache::second>(next_rows, i);
+        prefetch<Cache::second>(plane, next_cells + i);
         write.fetch(next_outputs + i);
       }
       add(row_at(row++));

@@ -96,7 +96,8 @@ class WindowWriter {
     }
     ONNX_MAXPOOL_INLINE void fetch(int64_t i) const {
       prefetch<Cache::second>(values, i);
-      if constexpr (indexed) prefetch<Cache::second>(indices, i);
+      constexpr int kInLine = 64 / sizeof(Index);
+      for (int lane = 0; indexed && lane < kLanes; lane += kInLine) prefetch<Cache::second>(indices, i + lane);
     }
   };
   template <class Index>

@@ -183,7 +183,8 @@ class RoiNode : public Kernel {
     windows.rows.resize(static_cast<size_t>(count * pooled_[0]));
     windows.columns.resize(static_cast<size_t>(count * pooled_[1]));
     if (pooled_[1] > 1) windows.widths.resize(static_cast<size_t>(count));
-    const double cycles = roi_costs::kWindow * static_cast<double>(count * (pooled_[0] + pooled_[1]));
+    const double of_window = edges_ == EdgeArithmetic::in_float ? roi_costs::kWindowOfMany : roi_costs::kWindow;
+    const double cycles = of_window * static_cast<double>(count * (pooled_[0] + pooled_[1]));
     run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {
       const int64_t begin = unit * kUnitRois, some = std::min(count - begin, kUnitRois);
       const Float* row = rois.row(begin);

@@ -163,8 +163,11 @@ int64_t RoiCost::channels_left() const {
 }
 
 double RoiCost::separate() const {
+  return separate(std::min(lanes_, static_cast<double>(shape_.channels) / static_cast<double>(shape_.blocks)));
+}
+
+double RoiCost::separate(double channels) const {
   const auto rois = static_cast<double>(shape_.rois), rows = rois * static_cast<double>(shape_.bins_y);
-  const double channels = std::min(lanes_, static_cast<double>(shape_.channels) / static_cast<double>(shape_.blocks));
   return lanes_ * kTranspose * part_ * squares_ +
          channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ +
                      (has_64_byte_vectors_ ? kMapRow : kNarrowerMapRow) * wide_rows_ + straight(lanes_)) +

@@ -72,8 +72,8 @@ constexpr FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {25, 5, 0.2, 4};
 // The cells mode: an ROI; and for each channel a bin, and a cell.
 constexpr double kCellsRoi = 40, kCellsBin = 26, kCell = 2.8;
 
-// To find a window, before there is a plan.
-constexpr double kWindow = 6;
+// To find a window, before there is a plan; and where those of many ROIs are found at once.
+constexpr double kWindow = 15, kWindowOfMany = 6;
 
 // What a part of a group costs beside its share of the group's work: it is handed out, and waits for its last stores.
 constexpr double kPart = 2000;
@@ -88,8 +88,10 @@ class RoiCost {
   // Of ROIs of so many images.
   RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups);
 
-  // The separate mode, for each block of channels.
+  // The separate mode, for a block of so many channels, and for each of all blocks on average.
+  double separate(double channels) const;
   double separate() const;
+  double full_block() const { return separate(lanes_); }
   // The shared mode, with so many levels of tables, for each block: to fill them for an image, and to pool all ROIs.
   double fill(int levels) const;
   double shared(int levels) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_schedule.h"
@@ -95,8 +96,8 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
   return plan;
 }
 
-// A way to pool: one of the kernel's modes, with so many levels of tables. It may leave a last, nearly empty block of
-// channels to the few_channels mode.
+// A way to pool: one of the kernel's modes, with so many levels of tables. It may leave the last block of channels,
+// which is at most half full, to the few_channels mode.
 struct Way {
   RoiKernel::Mode RoiKernel::* mode;  // null where there is no such way
   int levels;
@@ -170,6 +171,8 @@ class Planner {
     Way way = all;
     way.left = cost_.channels_left();
     --way.division.blocks;
+    way.division.grain = std::numeric_limits<double>::infinity();
+    if (way.mode == &RoiKernel::separate) way.division.roi = cost_.full_block() / rois();
     way.division = best(way.division);
     way.of_left = few_channels(way.left, way.division.threads).division;
     return way;

@@ -65,11 +65,12 @@ inline void store(Key* to, V v) {
   *reinterpret_cast<typename VectorOf<Key, sizeof(V)>::unaligned*>(to) = v;
 }
 
+enum class Cache { second = 2, first };  // by __builtin_prefetch's locality
+
 // Has the line that `apart` elements lie from here brought into the cache; it may be no element's. Processors foresee
 // the next line of a stream, but neither the next row of one that was cut nor as many streams as are read here.
 // Always inline: GCC takes a function that only prefetches for one without effects, and leaves calls of it out.
-enum class Cache { second = 2, first };  // by __builtin_prefetch's locality
-template <Cache cache = Cache::first, class Key = void>
+template <Cache cache = Cache::first, class Key>
 ONNX_MAXPOOL_INLINE void prefetch(const Key* from, int64_t apart) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(from) + static_cast<uintptr_t>(apart) * sizeof(Key);
   __builtin_prefetch(reinterpret_cast<const void*>(at), 0, static_cast<int>(cache));
