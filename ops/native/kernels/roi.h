@@ -85,6 +85,12 @@ struct RoiJob {
   const RoiTask* tasks;
 };
 
+// How many of a job's channels a block of at most so many has.
+static inline int64_t channels_of_block(const RoiJob& job, int64_t block, int64_t most) {
+  const int64_t left = job.channels.count - block * most;
+  return left < most ? left : most;
+}
+
 // One kernel for elements of one width. Units may run in any order and on any thread, each with `scratch_bytes(job)` of
 // its own memory, aligned to 64 bytes.
 //   shared:   a unit packs a block of channels of one image, then pools its ROIs from it;

@@ -25,7 +25,7 @@ class MapBlock {
   MapBlock(const RoiJob& job, int64_t image, int64_t block)
       : order(job.order),
         channel(job.channels.first + block * kLanes),
-        channels(channels_left(job, block) < kLanes ? static_cast<int>(channels_left(job, block)) : kLanes),
+        channels(static_cast<int>(channels_of_block(job, block, kLanes))),
         width_(job.dims.width),
         area_(job.dims.height * job.dims.width),
         plane_(static_cast<const Key*>(job.x) + (image * job.dims.channels + channel) * area_),
@@ -62,8 +62,6 @@ class MapBlock {
   const int channels;     // of them: as many as there are lanes, or what is left
 
  private:
-  static int64_t channels_left(const RoiJob& job, int64_t block) { return job.channels.count - block * kLanes; }
-
   // The same where channels are few, and so vectors narrow: over rows in vectors as wide as there are.
   ONNX_MAXPOOL_INLINE void max_of_wide_rows(const Key* from, int64_t rows, RoiWindow columns, V* to) const {
     using Wide = Vector<Key, kVectorBytes>;

@@ -155,7 +155,7 @@ class NarrowMapPool {
       : job_(job),
         order_(job.order),
         channel_(job.channels.first + unit.block * kNarrowMapChannels),
-        channels_(channels_left(job, unit) < kNarrowMapChannels ? channels_left(job, unit) : kNarrowMapChannels),
+        channels_(channels_of_block(job, unit.block, kNarrowMapChannels)),
         group_(group(job)),
         buffer_bytes_(buffer_bytes(job)),
         map_(static_cast<V*>(scratch)),
@@ -169,9 +169,6 @@ class NarrowMapPool {
     }
   }
 
-  static int64_t channels_left(const RoiJob& job, const RoiUnit& unit) {
-    return job.channels.count - unit.block * kNarrowMapChannels;
-  }
   static int64_t bins_per_channel(const RoiJob& job) { return job.dims.bins_y * job.dims.bins_x; }
 
   // Channels that are pooled, and streamed, together: whole lines where that leaves room in the first-level cache.

@@ -190,7 +190,7 @@ class JobCost {
         columns_(axis_work(job.columns, kLanes)),
         lines_(product(depth_.count, rows_.count)),
         map_rows_(product(depth_.cells, rows_.cells)) {
-    const int64_t of_output = element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
+    const int64_t of_output = output_bytes<indexed>(job, element_size);
     const double input = bytes(depth_.size, rows_.size, columns_.size, element_size),
                  output = bytes(depth_.count, rows_.count, columns_.count, of_output);
     const double share = beyond(1 << 21, input + output) / 64;

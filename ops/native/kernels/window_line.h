@@ -89,7 +89,6 @@ template <class Element, class Lane, bool indexed>
 class LineFiller {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kRowsAtOnce = 4;  // read side by side
-  static constexpr int64_t kPage = 4096 / sizeof(Element);
 
   // How far ahead memory is fetched: whole steps of windows, as there may be rows between these that are not read.
   static int64_t ahead(const PoolJob& job) {
@@ -149,7 +148,7 @@ class LineFiller {
     const bool in_order = offsets[count - 1] - offsets[0] == (count - 1) * width_ && cells > width_ - width_ / 8;
     const int64_t pace = in_order ? count : 1;
     int64_t ahead[count];  // of each row
-    for (int i = 0; i < count; ++i) ahead[i] = in_order ? ahead_ + i * kLanes - i * width_ : kPage;
+    for (int i = 0; i < count; ++i) ahead[i] = in_order ? ahead_ + i * kLanes - i * width_ : kPage<Element>;
     int64_t x = 0;
     for (; x + kLanes <= cells; x += kLanes) {
       for (int i = 0; i < count; ++i) prefetch<Cache::second>(rows[i], ahead[i] + x * pace);

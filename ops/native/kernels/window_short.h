@@ -28,12 +28,16 @@ inline bool slides_by_one(const PoolAxis& axis, int most) {
   return !axis.even && axis.grain == 1 && axis.step == 1 && axis.length <= most;
 }
 
+// Of a value and its index.
+template <bool indexed>
+int64_t output_bytes(const PoolJob& job, int64_t element_size) {
+  return element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
+}
 // Of its cells and outputs.
 template <bool indexed>
 int64_t plane_bytes(const PoolJob& job, int64_t element_size) {
-  const int64_t of_output = element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
   return job.depth.size * job.rows.size * job.columns.size * element_size +
-         job.depth.count * job.rows.count * job.columns.count * of_output;
+         job.depth.count * job.rows.count * job.columns.count * output_bytes<indexed>(job, element_size);
 }
 
 // Whether columns can be walked, and may be the faster for it: where lines are as short as two of memory, or all is in
@@ -49,8 +53,8 @@ bool can_be_walked(const PoolJob& job, int64_t element_size) {
   if (indexed && job.depth.length != 1) return false;
   // At a tensor's ends, lines are not walked.
   if (job.planes * job.rows.size < kFewWindows * job.rows.length) return false;
-  const int64_t of_output = element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
-  const int64_t line = job.columns.size * element_size, of_windows = job.columns.count * of_output;
+  const int64_t line = job.columns.size * element_size,
+                of_windows = job.columns.count * output_bytes<indexed>(job, element_size);
   if (line <= kShortLine && of_windows <= kShortLine) return true;
   return plane_bytes<indexed>(job, element_size) <= kNear / job.planes;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_schedule.h"
@@ -171,7 +170,6 @@ class Planner {
     Way way = all;
     way.left = cost_.channels_left();
     --way.division.blocks;
-    way.division.grain = std::numeric_limits<double>::infinity();
     if (way.mode == &RoiKernel::separate) way.division.roi = cost_.full_block() / rois();
     way.division = best(way.division);
     way.of_left = few_channels(way.left, way.division.threads).division;

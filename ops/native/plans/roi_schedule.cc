@@ -116,6 +116,7 @@ RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNu
 }
 
 RoiDivision best_division(const RoiGroups& groups, RoiDivision division) {
+  division.grain = std::numeric_limits<double>::infinity();  // undivided, whatever it was
   estimate(groups, division);
   if (division.threads == 1) return division;
   RoiDivision best = division;

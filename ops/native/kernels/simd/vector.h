@@ -76,10 +76,13 @@ ONNX_MAXPOOL_INLINE void prefetch(const Key* from, int64_t apart) {
   __builtin_prefetch(reinterpret_cast<const void*>(at), 0, static_cast<int>(cache));
 }
 
+template <class Key>
+constexpr int64_t kPage = 4096 / static_cast<int64_t>(sizeof(Key));
+
 // Of memory that is read from end to end: where a page ends, processors look no further by themselves.
 template <class Key>
 ONNX_MAXPOOL_INLINE void prefetch_next_page(const Key* from) {
-  prefetch(from, 4096 / static_cast<int64_t>(sizeof(Key)));
+  prefetch(from, kPage<Key>);
 }
 
 template <class V>
