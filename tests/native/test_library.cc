@@ -353,6 +353,23 @@ void tries_ways() {
   require(trials.next(small).way == 0 && trials.next(large).way == 0, "costs are not corrected");
   require(trials.next({300, 100, kNever, kNever, kNever, kNever}).way == 1, "costs are of no account");
 
+  // All trials of the best way were disturbed: it is found once they are repeated, which is seldom.
+  Trials disturbed;
+  int trials_later = 0;
+  size_t last_way = 1;
+  for (int run = 0; run < 1000; ++run) {
+    disturbed.count_run();
+    const Trials::Turn turn = disturbed.next({10, 10, kNever, kNever, kNever, kNever});
+    last_way = turn.way;
+    if (run == 31) require(turn.is_trial, "a trial is not repeated");
+    if (run < 2 * Trials::kTimes) require(turn.is_trial, "a trial is left out");
+    if (run >= 2 * Trials::kTimes) trials_later += turn.is_trial;
+    if (run == 2 * Trials::kTimes) require(turn.way == 1, "the disturbed way is taken");
+    if (turn.is_trial) disturbed.took(turn, turn.way == 1 ? 200 : run < 2 * Trials::kTimes ? 500 : 100);
+  }
+  require(last_way == 0, "the fastest way is not found later");
+  require(trials_later == 2 * 5, "ways are not tried again after 32, 64, ... 512 runs");
+
   Trials shared;
   std::vector<std::atomic<int>> runs(3);
   std::vector<std::thread> threads;

@@ -170,6 +170,7 @@ class WindowPlan {
     job.indices = index_.present ? run.output(1, index_.type, shape_) : nullptr;
     if (bytes_ == 0) return;  // G7
     job.workers = run.workers(cycles_);
+    if (trials_.count_run()) fastest_.store(nullptr, std::memory_order_relaxed);
     if (const Way* const fastest = fastest_.load(std::memory_order_relaxed)) return pool_by(*fastest, run, job);
     const Trials::Turn turn = trials_.next(ways_.costs);
     const Way& way = ways_.of[turn.way];
@@ -206,7 +207,7 @@ class WindowPlan {
   const PoolJob job_;
   const Ways ways_;
   mutable Trials trials_;
-  mutable std::atomic<const Way*> fastest_{nullptr};  // once trials are over
+  mutable std::atomic<const Way*> fastest_{nullptr};  // while no trial is due
   double cycles_ = 0;
 };
 

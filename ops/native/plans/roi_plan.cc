@@ -282,6 +282,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
     costs = times(ways);
   }
   Trials* const known = trials ? trials->find(number_of(shape)) : nullptr;
+  if (known) known->count_run();
   const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false};
   RoiPlan plan = planner.plan(ways[turn.way]);
   plan.trials = turn.is_trial ? known : nullptr;

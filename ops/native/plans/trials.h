@@ -1,5 +1,6 @@
 // The fastest of some ways to do the same: models of cost err, and machines differ, so that a node's first runs try
-// those ways that should be about the fastest.
+// those ways that should be about the fastest. Where other programs have the processors meanwhile, all that these runs
+// show is who was disturbed the least, so that the ways are tried again later, more and more seldom.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +22,24 @@ class Trials {
   // Ways are tried so often each, in turns, that should take at most so many times as long as the fastest.
   static constexpr int kTimes = 4;
   static constexpr double kTried = 3;
+  // Once more after so many runs, and whenever there were twice as many.
+  static constexpr uint64_t kAgain = 32;
 
   // A run that is to be made in this way.
   struct Turn {
     size_t way;
     double cost;
     bool is_trial;
-    bool is_last;  // trials are over: of runs with the same costs, this is the way
+    bool is_last;  // trials are over for now: of runs with the same costs, this is the way
   };
+
+  // Counts a run, before next() is asked about it. Whether all ways are to be tried once more from now on.
+  bool count_run() {
+    const uint64_t run = 1 + runs_.fetch_add(1, std::memory_order_relaxed);
+    if (run < kAgain || (run & (run - 1)) != 0) return false;
+    times_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
 
   // The next run, if it should take `costs[way]` in each way. Runs may be at the same time, and differ in their costs.
   Turn next(const Costs& costs) {
@@ -39,7 +50,7 @@ class Trials {
     for (size_t way = 0; way < kMostWays; ++way) {
       if (may_be_fastest(way) && begun(way) < begun(least_tried)) least_tried = way;
     }
-    if (begun(least_tried) < kTimes) {
+    if (begun(least_tried) < times_.load(std::memory_order_relaxed)) {
       running_.fetch_add(1, std::memory_order_relaxed);  // before it has begun, as others ask in the opposite order
       tried_[least_tried].begun.fetch_add(1, std::memory_order_release);
       return {least_tried, costs[least_tried], true, false};
@@ -90,6 +101,8 @@ class Trials {
   };
   std::array<Tried, kMostWays> tried_;
   std::atomic<int> running_{0};
+  std::atomic<int> times_{kTimes};
+  std::atomic<uint64_t> runs_{0};
 };
 
 // Those of the shapes that a node meets first.
