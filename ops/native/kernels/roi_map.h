@@ -37,10 +37,14 @@ class MapBlock {
     const Key* from = map.plane_ + first;
     for (int64_t x = 0; x < count; x += kLanes) {
       for (int c = 0; c < kLanes; ++c) prefetch(from, c * map.area_ + x - count);  // rows are packed upwards
-      V square[kLanes];
       const int64_t left = count - x;
+      if (left >= kLanes) {
+        map.max_of_columns(from + x, 1, left, to + x);
+        continue;
+      }
+      V square[kLanes];
       map.max_of_columns(from + x, 1, left, square);
-      for (int64_t j = 0; j < (left < kLanes ? left : kLanes); ++j) to[x + j] = square[j];
+      for (int64_t j = 0; j < left; ++j) to[x + j] = square[j];
     }
   }
 
