@@ -161,7 +161,9 @@ void fuzz_roi_kernels(ByteSource& source) {
     }
     return units;
   };
-  job.tables.slots = 1;
+  job.tables.slots = job.tables.at_once = 1;
+  const bool is_single = job.dims.bins_y * job.dims.bins_x == 1;
+  if (is_single && shared && !job.tables.sweep && !job.stream) job.tables.at_once += job.dims.rois % 4;
   std::vector<RoiTask> tasks(static_cast<size_t>(job.tables.sweep ? job.dims.rois * job.dims.bins_y : 0));
   for (const RoiUnit& unit : units_of(job.tables.sweep ? 1 : 0)) {
     const auto count = static_cast<int32_t>(unit.end - unit.begin);
@@ -222,7 +224,7 @@ void fuzz_roi_kernels(ByteSource& source) {
       compare(kernels.target, *out, expected, name + ", channels divided at " + std::to_string(first) + ", " + words);
     };
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type));
-    by_mode(shared ? kernel.shared : kernel.separate, lanes, "in blocks");
+    by_mode(shared ? kernel.shared : kernel.separate, lanes * job.tables.at_once, "in blocks");
     by_mode(kernel.few_channels, job.dims.channels, "few channels");
     by_mode(kernel.cells, job.dims.channels, "cells");
     if (std::max(job.dims.width, job.dims.bins_x) > kernel.lookup_lanes) continue;

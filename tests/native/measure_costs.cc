@@ -116,7 +116,7 @@ class Measurement {
       job_.rois_by_image = rois_by_image_.data();
       job_.units = units_.data();
       job_.unit_count = kBlocks;
-      job_.tables = {c.levels, false, c.rois.tallest, 1};
+      job_.tables = {c.levels, false, c.rois.tallest, 1, 1};
       job_.order = order_of(from.size_ == 2   ? ElementType::float16_
                             : from.size_ == 4 ? ElementType::float_
                                               : ElementType::double_);

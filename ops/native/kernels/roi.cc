@@ -35,7 +35,7 @@ struct Scratch {
                                            BinWriter<Key, bytes>::vectors(bins, job.stream));
   }
   static size_t shared_bytes(const RoiJob& job) {
-    return separate_bytes(job) + sizeof(V) * static_cast<size_t>(SparseTable<Key, bytes>::vectors(job));
+    return separate_bytes(job) + sizeof(V) * static_cast<size_t>(SparseTables<Key, bytes>::vectors(job));
   }
 
   Scratch(const RoiJob& job, void* memory)
@@ -47,7 +47,7 @@ struct Scratch {
   V *const line, *const bins, *const buffers, *const tables;
 };
 
-// Pools ROIs of one image, on a block of channels.
+// Pools ROIs of one image, on a block of channels, or those of one bin on several.
 template <class Key, int bytes>
 class RoiPool {
   using V = Vector<Key, bytes>;
@@ -59,14 +59,18 @@ class RoiPool {
     const RoiUnit unit = job.units[number];
     const int64_t* rois = job.rois_by_image + unit.begin;
     const int64_t count = unit.end - unit.begin;
-    RoiPool pool(job, unit.image, unit.block, scratch);
+    const int64_t first = unit.block * job.tables.at_once;
+    RoiPool pool(job, unit.image, first, scratch);
+    const int64_t channels = channels_from(job, first * Map::kLanes, job.tables.at_once * Map::kLanes);
     const RoiWindow all = rows_of(job, rois, count);
-    SparseTable<Key, bytes> table(job, pool.map_, pool.scratch_.tables, all.end);
+    SparseTables<Key, bytes> table(job, unit.image, first, channels, pool.scratch_.tables, all.end);
     const auto lines_of = [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); };
     const RoiTask* tasks = job.tasks + unit.begin * job.dims.bins_y;
     if (pool.bins_ == 1 && !job.stream) {
       if (!job.tables.sweep) table.fill(all.start);
-      for (int64_t i = 0; i < count; ++i) pool.pool_single(rois[job.tables.sweep ? tasks[i].slot : i], table);
+      for (int64_t i = 0; i < count; ++i) {
+        pool.pool_single(rois[job.tables.sweep ? tasks[i].slot : i], channels, table);
+      }
     } else if (job.tables.sweep) {
       for (int64_t i = 0; i < count * job.dims.bins_y; ++i) pool.pool_row(rois[tasks[i].slot], tasks[i], lines_of);
       for (int64_t slot = 0; slot < count; ++slot) pool.write(rois[slot], slot);
@@ -84,7 +88,7 @@ class RoiPool {
       pool.pool_roi(job.rois_by_image[i], [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
         V* const line = pool.scratch_.line;
         pool.map_.max_of_rows(rows, columns, line);
-        return {line, columns.start, 0, {}, 0, 0};
+        return {line, columns.start, 0, {}, 0, 0, 0};
       });
     }
     pool.copy_.finish();
@@ -136,25 +140,36 @@ class RoiPool {
     pool_bins(lines_of(rows, span), columns, bins_x, widths, span, empty, scratch_.line, bin, copy_);
   }
 
-  // The ROI's only bin. Where windows are small, as most are that are one bin, jumps cost more than what they spare.
-  ONNX_MAXPOOL_INLINE void pool_single(int64_t roi, SparseTable<Key, bytes>& table) {
+  // The ROI's only bin, of so many channels. Where windows are small, as most are that are one bin, jumps cost more
+  // than what they spare. What is found out about the ROI serves all blocks, and what these write lies side by side.
+  ONNX_MAXPOOL_INLINE void pool_single(int64_t roi, int64_t channels, SparseTables<Key, bytes>& table) {
     const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
+    const KeyOrder<Key> order = map_.order;
+    Key* to = place_of(roi);
+    const auto write = [&](V best) {
+      store_n(to, order.from_key(best), channels < Map::kLanes ? channels : Map::kLanes);
+      to += Map::kLanes;
+    };
     if (rows.start >= rows.end || columns.start >= columns.end) {
-      return writer_.write_single(V{} - map_.order.offset, place_of(roi));  // the key of 0 (M9)
+      for (; channels > 0; channels -= Map::kLanes) write(V{} - order.offset);  // the key of 0 (M9)
+      return;
     }
     const Lines<V> lines = table.lines_of(rows);
-    const V *last = lines.last, *first = lines.before ? lines.at(0) : last;
-    const int32_t start = columns.start, end = columns.end, middle = start + (end - start) / 2;
-    V best =
-        max(max(max(first[start], last[start]), max(first[end - 1], last[end - 1])), max(first[middle], last[middle]));
-    if (end - start > 3) {
-      for (int32_t x = start + 1; x < end - 1; ++x) best = max(best, max(first[x], last[x]));
+    const V *last = lines.last + columns.start, *first = lines.before ? lines.at(0) + columns.start : last;
+    const int64_t end = columns.end - columns.start - 1, middle = (end + 1) / 2;
+    for (int64_t block = 0; channels > 0; channels -= Map::kLanes, block += lines.block) {
+      V best = max(max(max(first[0], last[0]), max(first[end], last[end])), max(first[middle], last[middle]));
+      if (end > 2) {
+        for (int64_t x = 1; x < end; ++x) best = max(best, max(first[x], last[x]));
+      }
+      for (int64_t n = 1; n < lines.before; ++n) {
+        const V* const line = lines.at(n) + block + columns.start;
+        for (int64_t x = 0; x <= end; ++x) best = max(best, line[x]);
+      }
+      write(best);
+      first += lines.block;
+      last += lines.block;
     }
-    for (int64_t n = 1; n < lines.before; ++n) {
-      const V* const line = lines.at(n);
-      for (int32_t x = start; x < end; ++x) best = max(best, line[x]);
-    }
-    writer_.write_single(best, place_of(roi));
   }
 
   void write(int64_t roi, int64_t slot) { writer_.write(scratch_.bins + slot * bins_, place_of(roi), copy_); }

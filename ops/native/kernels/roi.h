@@ -35,9 +35,12 @@ struct RoiTables {
   bool sweep;
   int64_t tallest;  // window along y
   int64_t slots;    // for the bins of so many ROIs at once: 1 without a sweep
+  // Blocks of channels that a unit pools: 1 but where ROIs have one bin, without a sweep, and not past the caches.
+  int64_t at_once;
 };
 
-// Some ROIs of one image, those that RoiJob::rois_by_image has from `begin` to `end`, on a block of channels.
+// Some ROIs of one image, those that RoiJob::rois_by_image has from `begin` to `end`, on a block of channels. Where a
+// unit has several blocks, `block` counts these units.
 struct RoiUnit {
   int64_t image, block, begin, end;
 };
@@ -85,15 +88,19 @@ struct RoiJob {
   const RoiTask* tasks;
 };
 
-// How many of a job's channels a block of at most so many has.
-static inline int64_t channels_of_block(const RoiJob& job, int64_t block, int64_t most) {
-  const int64_t left = job.channels.count - block * most;
+// At most so many of a job's channels from one of them on.
+static inline int64_t channels_from(const RoiJob& job, int64_t first, int64_t most) {
+  const int64_t left = job.channels.count - first;
   return left < most ? left : most;
+}
+// Those that a block of at most so many has.
+static inline int64_t channels_of_block(const RoiJob& job, int64_t block, int64_t most) {
+  return channels_from(job, block * most, most);
 }
 
 // One kernel for elements of one width. Units may run in any order and on any thread, each with `scratch_bytes(job)` of
 // its own memory, aligned to 64 bytes.
-//   shared:   a unit packs a block of channels of one image, then pools its ROIs from it;
+//   shared:   a unit packs a block of channels of one image, or several, then pools its ROIs from it;
 //   separate: a unit pools its ROIs straight from the map;
 //   narrow_map: as shared, for a few channels of a map of which a row fits a vector, as does a row of bins;
 //   few_channels: as separate, for few channels, each by itself;

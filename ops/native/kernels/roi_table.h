@@ -6,6 +6,9 @@
 //
 // It is filled from the map's last row up. In a sweep each table is a ring buffer of the rows that may still be asked
 // for (kept_rows).
+//
+// Tables of several blocks of channels lie one after the other, so that what is found out about an ROI's lines serves
+// all of them.
 #pragma once
 
 #include "kernels/roi_map.h"
@@ -30,23 +33,25 @@ struct Lines {
   int64_t before;
   TableRows<V> table;
   int64_t start, step;
+  int64_t block;  // vectors from a block of channels to the next one
   const V* at(int64_t n) const { return table.at(start + n * step); }
 };
 
 template <class Key, int bytes>
-class SparseTable {
+class SparseTables {
   using V = Vector<Key, bytes>;
+  static constexpr int64_t kLanes = bytes / sizeof(Key);
 
  public:
-  static int64_t vectors(const RoiJob& job) {
-    int64_t rows = 0;
-    for (int k = 0; k <= job.tables.levels; ++k) rows += kept(job, k).count;
-    return rows * job.dims.width;
-  }
+  static int64_t vectors(const RoiJob& job) { return job.tables.at_once * vectors_of_block(job); }
 
-  // Of the map's rows before `bottom`.
-  SparseTable(const RoiJob& job, const MapBlock<Key, bytes>& map, V* memory, int64_t bottom)
-      : map_(map),
+  // Of the blocks that so many channels fill, from block `first` on, and of the map's rows before `bottom`.
+  SparseTables(const RoiJob& job, int64_t image, int64_t first, int64_t channels, V* memory, int64_t bottom)
+      : job_(job),
+        image_(image),
+        first_(first),
+        blocks_((channels + kLanes - 1) / kLanes),
+        block_(vectors_of_block(job)),
         levels_(job.tables.levels),
         bottom_(bottom),
         width_(job.dims.width),
@@ -65,8 +70,11 @@ class SparseTable {
       // Rows of a narrow map together, as they lie one after the other in memory: no lanes are left over in each.
       const int64_t rows = filled_ - top < packed_rows_ ? filled_ - top : packed_rows_;
       filled_ -= rows;
-      map_.pack(filled_ * width_, rows * width_, tables_[0].at(filled_));
-      for (int64_t y = filled_ + rows - 1; levels_ > 0 && y >= filled_; --y) fill_tables(y);
+      for (int64_t block = 0; block < blocks_; ++block) {
+        const MapBlock<Key, bytes> map(job_, image_, first_ + block);
+        map.pack(filled_ * width_, rows * width_, tables_[0].at(filled_) + block * block_);
+        for (int64_t y = filled_ + rows - 1; levels_ > 0 && y >= filled_; --y) fill_tables(y, block * block_);
+      }
     }
   }
 
@@ -76,18 +84,24 @@ class SparseTable {
     const int most = 31 - __builtin_clz(static_cast<unsigned>(rows.end - rows.start));
     const int k = most < levels_ ? most : levels_;
     const int64_t step = int64_t{1} << k;
-    return {tables_[k].at(rows.end - step), 0, (rows.end - rows.start - 1) >> k, tables_[k], rows.start, step};
+    return {tables_[k].at(rows.end - step), 0, (rows.end - rows.start - 1) >> k, tables_[k], rows.start, step, block_};
   }
 
  private:
   static constexpr int64_t kPackedCells = 256;
 
-  // Row y of all tables but the first.
-  void fill_tables(int64_t y) {
+  static int64_t vectors_of_block(const RoiJob& job) {
+    int64_t rows = 0;
+    for (int k = 0; k <= job.tables.levels; ++k) rows += kept(job, k).count;
+    return rows * job.dims.width;
+  }
+
+  // Row y of all tables but the first, of the block that is so many vectors on.
+  void fill_tables(int64_t y, int64_t block) {
     for (int k = 1; k <= levels_ && y + (int64_t{1} << k) <= bottom_; ++k) {
-      const V* upper = tables_[k - 1].at(y);
-      const V* lower = tables_[k - 1].at(y + (int64_t{1} << (k - 1)));
-      V* to = tables_[k].at(y);
+      const V* upper = tables_[k - 1].at(y) + block;
+      const V* lower = tables_[k - 1].at(y + (int64_t{1} << (k - 1))) + block;
+      V* to = tables_[k].at(y) + block;
       for (int64_t x = 0; x < width_; ++x) to[x] = max(upper[x], lower[x]);
     }
   }
@@ -96,7 +110,8 @@ class SparseTable {
     return kept_rows(job.dims.height, job.tables.tallest, job.tables.levels, job.tables.sweep, k);
   }
 
-  const MapBlock<Key, bytes>& map_;
+  const RoiJob& job_;
+  const int64_t image_, first_, blocks_, block_;
   const int levels_;
   const int64_t bottom_, width_, packed_rows_;
   TableRows<V> tables_[kMostLevels + 1];

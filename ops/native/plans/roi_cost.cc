@@ -175,17 +175,17 @@ double RoiCost::separate(double channels) const {
          rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
 }
 
-double RoiCost::fill(int levels) const {
-  const auto cells = static_cast<double>(std::max<int64_t>(bottom_ - top_, 0) * shape_.width);
+double RoiCost::fill(int levels, double blocks) const {
+  const auto cells = blocks * static_cast<double>(std::max<int64_t>(bottom_ - top_, 0) * shape_.width);
   return kUnit +
          cells * (kPack + kTable * part_ * levels + lanes_ * element_bytes_ / 64 * first_line(kRowLine, kFarRowLine));
 }
 
-double RoiCost::shared(int levels) const {
-  const auto rows = static_cast<double>(shape_.bins_y);
-  const bool single = shape_.bins_y * shape_.bins_x == 1;
-  const double roi = single ? kSingleBin : kRoi + rows * (kBinsRow + kBin * static_cast<double>(shape_.bins_x));
-  return shared_[static_cast<size_t>(levels)] + static_cast<double>(shape_.rois) * roi;
+double RoiCost::shared(int levels, double blocks) const {
+  const auto rois = static_cast<double>(shape_.rois), rows = static_cast<double>(shape_.bins_y);
+  const double cells = blocks * shared_[static_cast<size_t>(levels)];
+  if (shape_.bins_y * shape_.bins_x == 1) return cells + rois * (kSingleBin + (blocks - 1) * kSingleBinAgain);
+  return cells + blocks * rois * (kRoi + rows * (kBinsRow + kBin * static_cast<double>(shape_.bins_x)));
 }
 
 double RoiCost::fill_narrow_map(double channels) const {

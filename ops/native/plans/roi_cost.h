@@ -16,15 +16,16 @@ namespace onnx_maxpool {
 namespace roi_costs {
 
 // For each vector of a block of channels. Those of kTable and kTranspose are of 64 bytes: a narrower one costs half.
-constexpr double kPack = 9;      // read, map, transpose and store a cell of the map
+constexpr double kPack = 7;      // read, map, transpose and store a cell of the map
 constexpr double kTable = 5;     // a cell of a table
 constexpr double kReduce = 2.5;  // a cell of a line that goes into another
 constexpr double kColumn = 2;    // a cell of a line, in a bin
 constexpr double kBin = 8;       // a bin: transposed and stored
 constexpr double kBinsRow = 30;  // a row of bins: its lines are found
 constexpr double kRoi = 15;
-constexpr double kSingleBin = 20;  // an ROI of one bin, with all of these
-constexpr double kFarBin = 12;     // a bin that a sweep keeps beyond the second-level cache
+constexpr double kSingleBin = 20;  // an ROI of one bin, with all of these; and each further block of the same unit
+constexpr double kSingleBinAgain = 10;
+constexpr double kFarBin = 12;  // a bin that a sweep keeps beyond the second-level cache
 constexpr double kUnit = 250;
 
 // The separate mode, for each vector of a block of channels. Narrower ones have kNarrowerMapRow.
@@ -92,9 +93,10 @@ class RoiCost {
   double separate(double channels) const;
   double separate() const;
   double full_block() const { return separate(lanes_); }
-  // The shared mode, with so many levels of tables, for each block: to fill them for an image, and to pool all ROIs.
-  double fill(int levels) const;
-  double shared(int levels) const;
+  // The shared mode, with so many levels of tables, for a unit of so many blocks: to fill them for an image, and to
+  // pool all ROIs.
+  double fill(int levels, double blocks) const;
+  double shared(int levels, double blocks) const;
   // The narrow_map mode, for a unit of so many channels: to read an image's map, and to pool all ROIs.
   double fill_narrow_map(double channels) const;
   double narrow_map(double channels) const;

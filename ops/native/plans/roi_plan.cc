@@ -15,6 +15,9 @@ constexpr int64_t kLargestBins = int64_t{8} << 20, kBinsInCache = kSecondCache /
 constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
 // Of a narrow map that is no taller, a unit's channels are 32 KiB, and mostly in the first-level cache.
 constexpr int64_t kTallestNarrowMap = 32;
+// Of ROIs of one bin, a unit pools as many blocks as have tables of so many bytes in all, within these bounds: fewer
+// spare little, and more no more.
+constexpr int64_t kTablesAtOnce = kSecondCache / 2, kFewAtOnce = 2, kMostAtOnce = 8;
 // More would leave few units to share out among threads, and are seldom pooled faster by themselves.
 constexpr int64_t kFewChannels = 128;
 
@@ -76,7 +79,7 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
 RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode) {
   RoiPlan plan{};
   plan.mode = mode;
-  plan.slots = 1;
+  plan.slots = plan.at_once = 1;
   plan.cycles = plan.time = roi_costs::kUnit;
   const int64_t blocks = mode == &RoiKernel::separate ? shape.blocks : 1;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
@@ -100,6 +103,7 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
 struct Way {
   RoiKernel::Mode RoiKernel::* mode;  // null where there is no such way
   int levels;
+  int64_t at_once;  // blocks of channels in a unit
   RoiDivision division;
   int64_t left;  // channels
   RoiDivision of_left;
@@ -122,9 +126,11 @@ class Planner {
   // The best way of each kind on so many threads.
   Ways ways(int64_t threads) const {
     Ways ways{};
-    ways[0] = with_or_without_left(separate(threads));
-    if (const int levels = best_levels(false); levels >= 0) ways[1] = with_or_without_left(shared(levels, threads));
-    if (const int levels = best_levels(true); levels >= 0) ways[2] = with_or_without_left(shared(levels, threads));
+    ways[0] = with_or_without_left(separate(threads, shape_.blocks));
+    if (const int levels = best_levels(false); levels >= 0)
+      ways[1] = with_or_without_left(shared(levels, threads, shape_.blocks));
+    if (const int levels = best_levels(true); levels >= 0)
+      ways[2] = with_or_without_left(shared(levels, threads, shape_.blocks));
     if (may_permute()) ways[3] = narrow_map(threads);
     if (has_few_channels()) {
       ways[4] = few_channels(shape_.channels, threads);
@@ -133,19 +139,23 @@ class Planner {
     return ways;
   }
 
-  Way separate(int64_t threads) const {
-    return of(&RoiKernel::separate, 0,
-              {shape_.blocks, roi_costs::kUnit, cost_.separate() / rois(), shape_.rois, false, threads});
+  // Of all blocks of channels, or of those that are full.
+  Way separate(int64_t threads, int64_t blocks) const {
+    const double block = blocks < shape_.blocks ? cost_.full_block() : cost_.separate();
+    return of(&RoiKernel::separate, 0, {blocks, roi_costs::kUnit, block / rois(), shape_.rois, false, threads});
   }
 
   bool may_share(int levels) const {
     return (levels == 0 || (int64_t{1} << levels) <= tallest_) && fit(shape_, tallest_, levels);
   }
-  Way shared(int levels, int64_t threads) const {
+  // Of so many blocks of channels.
+  Way shared(int levels, int64_t threads, int64_t blocks) const {
     const bool sweep = sweeps(shape_, levels);
-    const RoiDivision whole = {shape_.blocks, cost_.fill(levels), cost_.shared(levels) / rois(), shape_.rois, sweep,
-                               threads};
-    if (!sweep) return of(&RoiKernel::shared, levels, whole);
+    const int64_t at_once = sweep ? 1 : at_once_of(levels, threads, blocks), units = (blocks + at_once - 1) / at_once;
+    const double of_unit = static_cast<double>(blocks) / static_cast<double>(units);
+    const RoiDivision whole = {
+        units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois(), shape_.rois, sweep, threads};
+    if (!sweep) return of(&RoiKernel::shared, levels, whole, at_once);
     // Few ROIs at a time, whose bins stay in the cache, or as many as may be, so that tables are filled less often.
     const double bins = static_cast<double>(shape_.bins_y * shape_.bins_x);
     const auto within = [&](int64_t bytes) {
@@ -158,6 +168,14 @@ class Planner {
     const Way few = within(kBinsInCache), many = within(kLargestBins);
     return few.time() <= many.time() ? few : many;
   }
+  // No unit has several blocks where a thread has few.
+  int64_t at_once_of(int levels, int64_t threads, int64_t blocks) const {
+    if (shape_.bins_y * shape_.bins_x > 1) return 1;
+    const int64_t table = (levels + 1) * shape_.height * shape_.width * shape_.vector_bytes;
+    const int64_t of_thread = blocks * static_cast<int64_t>(groups_.size()) / threads;
+    return std::max<int64_t>(std::min({std::clamp(kTablesAtOnce / table, kFewAtOnce, kMostAtOnce), of_thread, blocks}),
+                             1);
+  }
   // A way of blocks of channels that leaves the last one, if that should take clearly less time than this block.
   Way with_or_without_left(const Way& all) const {
     constexpr double kClearly = 0.75;
@@ -167,12 +185,10 @@ class Planner {
   }
   bool may_leave_channels() const { return cost_.channels_left() > 0 && shape_.line_bytes > 0; }
   Way with_left(const Way& all) const {
-    Way way = all;
+    const int64_t threads = all.division.threads, full = shape_.blocks - 1;
+    Way way = all.mode == &RoiKernel::separate ? separate(threads, full) : shared(all.levels, threads, full);
     way.left = cost_.channels_left();
-    --way.division.blocks;
-    if (way.mode == &RoiKernel::separate) way.division.roi = cost_.full_block() / rois();
-    way.division = best(way.division);
-    way.of_left = few_channels(way.left, way.division.threads).division;
+    way.of_left = few_channels(way.left, threads).division;
     return way;
   }
 
@@ -180,7 +196,7 @@ class Planner {
   // costs more than its cells, which only a division knows, so that the two are not compared here.
   int best_levels(bool sweep) const {
     const auto cycles = [&](int levels) {
-      return cost_.fill(levels) * static_cast<double>(groups_.size()) + cost_.shared(levels);
+      return cost_.fill(levels, 1) * static_cast<double>(groups_.size()) + cost_.shared(levels, 1);
     };
     int best = -1;
     for (int levels = 0; levels <= kMostLevels; ++levels) {
@@ -221,6 +237,7 @@ class Planner {
     plan.sweep = way.division.sweep;
     plan.tallest = tallest_;
     plan.slots = 1;
+    plan.at_once = way.at_once;
     plan.rois_by_image = rois_by_image_;
     lay_out(shape_, windows_, groups_, way.division, plan);
     plan.left = way.left;
@@ -232,8 +249,8 @@ class Planner {
  private:
   double rois() const { return static_cast<double>(shape_.rois); }
   RoiDivision best(const RoiDivision& division) const { return best_division(groups_, division); }
-  Way of(RoiKernel::Mode RoiKernel::* mode, int levels, const RoiDivision& division) const {
-    return {mode, levels, best(division), 0, {}};
+  Way of(RoiKernel::Mode RoiKernel::* mode, int levels, const RoiDivision& division, int64_t at_once = 1) const {
+    return {mode, levels, at_once, best(division), 0, {}};
   }
 
   const RoiShape& shape_;
@@ -299,9 +316,9 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
     if (!is_there) plans.push_back(planner.plan(way));
     if (planner.may_leave_channels()) plans.push_back(planner.plan(planner.with_left(way)));
   };
-  add_blocks(planner.separate(shape.threads), mode == &RoiKernel::separate);
+  add_blocks(planner.separate(shape.threads, shape.blocks), mode == &RoiKernel::separate);
   for (int levels = 0; levels <= kMostLevels; ++levels) {
-    if (planner.may_share(levels)) add_blocks(planner.shared(levels, shape.threads), false);
+    if (planner.may_share(levels)) add_blocks(planner.shared(levels, shape.threads, shape.blocks), false);
   }
   if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map(shape.threads)));
   if (planner.has_few_channels() && mode != &RoiKernel::few_channels) {
