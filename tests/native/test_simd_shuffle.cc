@@ -165,6 +165,21 @@ struct Transpose {
   }
 };
 
+template <class Key, int bytes>
+struct GatherBlocks {
+  static void run(Random& random) {
+    constexpr int lanes = bytes / sizeof(Key), block = 16 / sizeof(Key), blocks = bytes / 16;
+    Square<Key, lanes, 4> square(random);
+    gather_blocks(square.vectors);
+    for (int row = 0; row < 4; ++row) {
+      expect_lanes<Key>("gather_blocks", square.vectors[row], [&](int i) {
+        const int number = row * blocks + i / block;
+        return square.keys[number % 4][number / 4 * block + i % block];
+      });
+    }
+  }
+};
+
 // Of 16-bit keys only, in vectors of more than a block.
 template <class Key, int bytes>
 struct TransposeHalf {
@@ -200,6 +215,7 @@ void test_shuffle() {
 
 void test_transpose() {
   for_each_vector<Transpose>();
+  for_each_vector<GatherBlocks>();
   for_each_vector_of<TransposeHalf, int16_t>();
 }
 

@@ -24,7 +24,7 @@ class BinWriter {
   static constexpr int kLanes = bytes / sizeof(Key);
   // Bins that are transposed at once: of narrow keys a square would not fit the registers.
   static constexpr int kStrip = sizeof(Key) == 2 && bytes > 16 ? kLanes / 2 : kLanes;
-  static constexpr int kFewBins = kStrip / 4;
+  static constexpr int kFewBins = kStrip / 4, kFourBins = 4;
 
  public:
   // Of the buffers from which it streams, if it does.
@@ -46,7 +46,10 @@ class BinWriter {
     Key* out = stream_ ? reinterpret_cast<Key*>(buffers_ + second_ * vectors_of_one(bins_)) : destination;
     const int64_t rest = bins_ % kStrip;
     int64_t end = bins_;
-    if (bins_ <= kBlockLanes) {
+    if (may_write_four()) {
+      write_four(from, out);
+      end = 0;
+    } else if (bins_ <= kBlockLanes) {
       write_blocks(from, out);
       end = 0;
     } else if (channels_ < kLanes) {
@@ -84,6 +87,24 @@ class BinWriter {
     StreamedRows& rows = rows_[second_];  // the other one's copy may still go on
     rows = {channels_, bins_ * kSize, pitch_ * kSize};
     copy.begin(to, from, rows);
+  }
+
+  // Four bins of as many channels as there are lanes, which are four vectors of the output.
+  ONNX_MAXPOOL_INLINE bool may_write_four() const {
+    return sizeof(Key) >= 4 && bytes > 16 && bins_ == kFourBins && channels_ == kLanes;
+  }
+  ONNX_MAXPOOL_INLINE void write_four(const V* from, Key* out) const {
+    if constexpr (sizeof(Key) < 4) return;
+    V bins[kFourBins], other[kFourBins], blocks[kFourBins];
+    for (int i = 0; i < kFourBins; ++i) bins[i] = order_.from_key(from[i]);
+    constexpr int kAtOnce = sizeof(Key) < 8 ? 4 : 2, kParts = kFourBins / kAtOnce;
+    for (int part = 0; part < kParts; ++part) {
+      V *now = bins + part * kAtOnce, *next = other;
+      transpose_in_blocks<Key, kAtOnce>(now, next);
+      for (int i = 0; i < kAtOnce; ++i) blocks[i * kParts + part] = now[i];
+    }
+    gather_blocks(blocks);
+    for (int i = 0; i < kFourBins; ++i) store(out + i * kLanes, blocks[i]);
   }
 
   // All bins, of which there are no more than a block's lanes: a block for each channel, in the channels' order, as

@@ -57,6 +57,25 @@ inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
     for (int i = 0; i < lanes; ++i) v[i] = from[i];
 }
 
+// The blocks of four vectors, block by block: the first of each, then the second of each, and so on.
+template <class V>
+inline void gather_blocks(V (&v)[4]) {
+  if constexpr (sizeof(V) == 16) return;
+  const V even[] = {concat_even_blocks(v[0], v[1]), concat_even_blocks(v[2], v[3])},
+          odd[] = {concat_odd_blocks(v[0], v[1]), concat_odd_blocks(v[2], v[3])};
+  if constexpr (sizeof(V) == 32) {
+    v[0] = even[0];
+    v[1] = even[1];
+    v[2] = odd[0];
+    v[3] = odd[1];
+  } else {
+    v[0] = concat_even_blocks(even[0], even[1]);
+    v[1] = concat_even_blocks(odd[0], odd[1]);
+    v[2] = concat_odd_blocks(even[0], even[1]);
+    v[3] = concat_odd_blocks(odd[0], odd[1]);
+  }
+}
+
 // Transposes half a square of 16-bit keys: as many vectors as half of their lanes, in place. The lower half of vector i
 // is then lane `half_lane(i)` of all the vectors, and its upper half the lane that lies kHalfApart further on.
 template <int lanes>
