@@ -8,16 +8,19 @@ namespace {
 
 using namespace roi_costs;
 
-// Of so many ROIs, evenly among all, the cost is that of all. To look at each would take longer than to pool small
-// ones.
-constexpr int64_t kSample = 96;
+// Of an eighth of the ROIs, evenly among all, the cost is that of all, within these bounds. To look at each would take
+// longer than to pool small ones.
+constexpr int64_t kLeastSample = 16, kMostSample = 96;
 
-// Of what is not negative. std::floor and std::ceil are calls where the compiler may not use SSE4.1.
-double rounded_down(double value) { return static_cast<double>(static_cast<int64_t>(value)); }
+// Of what is not negative. std::ceil is a call where the compiler may not use SSE4.1.
 double rounded_up(double value) {
-  const double down = rounded_down(value);
+  const auto down = static_cast<double>(static_cast<int64_t>(value));
   return down < value ? down + 1 : down;
 }
+
+// How often 2^shift goes into what is not negative, and how many such parts have all of it.
+double parts(int64_t of, int shift) { return static_cast<double>(of >> shift); }
+double all_parts(int64_t of, int shift) { return static_cast<double>((of + (int64_t{1} << shift) - 1) >> shift); }
 
 // The bins of an ROI are much alike: the largest of three stands for all.
 int64_t largest(const RoiWindow* windows, int64_t count) {
@@ -38,15 +41,22 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
                      static_cast<double>(shape.images * shape.channels * shape.height * shape.width)),
       lanes_(static_cast<double>(shape.vector_bytes) / element_bytes_),
       part_(shape.vector_bytes < 64 ? 0.5 : 1),
-      line_lanes_(std::max(static_cast<double>(shape.line_bytes) / element_bytes_, 1.0)),
+      lanes_shift_(std::ilogb(lanes_)),
+      line_shift_(std::ilogb(std::max(static_cast<double>(shape.line_bytes) / element_bytes_, 1.0))),
+      block_shift_(std::ilogb(16 / element_bytes_)),
+      has_full_blocks_(static_cast<double>(shape.channels) >= lanes_),
       has_64_byte_vectors_(std::max(shape.vector_bytes, shape.line_bytes) >= 64),
       top_(shape.height) {
-  const int64_t step = (shape.rois + kSample - 1) / kSample;
+  const int64_t sample = std::clamp(shape.rois / 8, kLeastSample, kMostSample),
+                step = (shape.rois + sample - 1) / sample;
   const double weight = static_cast<double>(shape.rois) / static_cast<double>((shape.rois + step - 1) / step);
   for (int64_t roi = 0; roi < shape.rois; roi += step) {
     add(&windows.rows[static_cast<size_t>(roi * shape.bins_y)],
         &windows.columns[static_cast<size_t>(roi * shape.bins_x)], weight);
   }
+  const double all = std::max(
+      groups_ * static_cast<double>(bottom_ - top_) * static_cast<double>(shape.width) * element_bytes_ / 64, 1.0);
+  touched_first_ = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
   double sum = 0;
   for (size_t levels = 0; levels <= kMostLevels; ++levels) {
     sum += at_most_[levels];
@@ -56,32 +66,30 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
 
 void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight) {
   const auto bins_y = static_cast<double>(shape_.bins_y) * weight;
-  const auto width = static_cast<double>(std::max<int64_t>(columns[shape_.bins_x - 1].end - columns[0].start, 0));
-  const int64_t tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
-  narrow_map_ +=
-      bins_y * (kBinRow + kBinColumn * static_cast<double>(widest) + kBinLine * static_cast<double>(tallest));
-  cells_ += bins_y * static_cast<double>(shape_.bins_x) *
-            (kCellsBin + kCell * static_cast<double>(tallest) * static_cast<double>(widest));
-  add_few_channels(width, static_cast<double>(tallest), static_cast<double>(widest), weight);
+  const int64_t width = std::max<int64_t>(columns[shape_.bins_x - 1].end - columns[0].start, 0),
+                tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
+  const auto tall = static_cast<double>(tallest), wide = static_cast<double>(widest);
+  narrow_map_ += bins_y * (kBinRow + kBinColumn * wide + kBinLine * tall);
+  cells_ += bins_y * static_cast<double>(shape_.bins_x) * (kCellsBin + kCell * tall * wide);
+  add_few_channels(width, tallest, widest, weight);
   if (tallest == 0 || width == 0) return;
   top_ = std::min<int64_t>(top_, rows[0].start);
   bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
-  touched_ += weight * lines(static_cast<double>(rows[shape_.bins_y - 1].end - rows[0].start), width);
+  touched_ += weight * lines(rows[shape_.bins_y - 1].end - rows[0].start, width);
 
   // Squares are of as many columns as a vector has lanes or, where fewer than half are left of a block of channels that
   // is full, of 16 bytes.
-  const auto tall = static_cast<double>(tallest);
-  const double squares = rounded_down(width / lanes_), left = width - squares * lanes_;
-  if (line_lanes_ > lanes_ && tallest > 1 && width > lanes_) {
-    wide_rows_ += bins_y * tall * rounded_up(width / line_lanes_);
-    squares_ += bins_y * rounded_up(width / lanes_);
-  } else if (left > lanes_ / 2 || static_cast<double>(shape_.channels) < lanes_) {
-    map_rows_ += bins_y * tall * rounded_up(width / lanes_);
-    squares_ += bins_y * rounded_up(width / lanes_);
+  const int64_t lanes = int64_t{1} << lanes_shift_, left = width & (lanes - 1);
+  if (line_shift_ > lanes_shift_ && tallest > 1 && width > lanes) {
+    wide_rows_ += bins_y * tall * all_parts(width, line_shift_);
+    squares_ += bins_y * all_parts(width, lanes_shift_);
+  } else if (2 * left > lanes || !has_full_blocks_) {
+    map_rows_ += bins_y * tall * all_parts(width, lanes_shift_);
+    squares_ += bins_y * all_parts(width, lanes_shift_);
   } else {
-    const double in_blocks = rounded_up(left * element_bytes_ / 16);
+    const double squares = parts(width, lanes_shift_), in_blocks = all_parts(left, block_shift_);
     map_rows_ += bins_y * tall * (squares + in_blocks);
-    squares_ += bins_y * (squares + in_blocks * 16 / static_cast<double>(shape_.vector_bytes));
+    squares_ += bins_y * (squares + in_blocks / parts(lanes, block_shift_));
   }
 
   // A bin's columns go four at a time; up to three take as long as three.
@@ -90,45 +98,47 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   columns_ += bins;
   const auto with = [&](size_t levels) {
     const auto before = static_cast<double>((tallest - 1) >> levels);
-    return before < 2 ? bins * (before + 1) : bins + bins_y * width * (before + 1) * kReduce;
+    return before < 2 ? bins * (before + 1) : bins + bins_y * static_cast<double>(width) * (before + 1) * kReduce;
   };
   size_t levels = 0;
   for (; levels < kMostLevels && (int64_t{2} << levels) <= tallest; ++levels) shared_[levels] += with(levels);
   at_most_[levels] += with(levels);
 }
 
-void RoiCost::add_few_channels(double width, double tallest, double widest, double weight) {
+void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, double weight) {
+  const auto tall = static_cast<double>(tallest);
   if (shape_.bins_y * shape_.bins_x == 1) {
     const FoldCosts& cost = has_64_byte_vectors_ ? kFolds : kNarrowerFolds;
-    few_channels_ += weight * (cost.bin + tallest * (cost.row + cost.vector * rounded_up(width / line_lanes_)));
+    few_channels_ += weight * (cost.bin + tall * (cost.row + cost.vector * all_parts(width, line_shift_)));
     few_channels_rois_ += weight * cost.roi;
     return;
   }
   const auto bins_x = static_cast<double>(shape_.bins_x), rows = static_cast<double>(shape_.bins_y) * weight;
-  const auto lanes = static_cast<double>(shape_.lookup_lanes),
-             most_vectors = static_cast<double>(most_lookup_vectors(shape_.line_bytes));
+  const int64_t lanes = shape_.lookup_lanes, most_vectors = most_lookup_vectors(shape_.line_bytes);
   if (lanes > 0 && widest <= most_vectors * lanes && width <= kLookedUpVectors * lanes) {
-    const double vectors = width > lanes ? most_vectors : 1, most = vectors * lanes;
+    const int64_t vectors = width > lanes ? most_vectors : 1, most = vectors * lanes;
     double pieces = 1;  // without divisions where an ROI is small
-    if (width > most || bins_x > lanes) {
-      const double in_line = width > 0 ? rounded_down((most - widest) * bins_x / width) + 1 : bins_x;
-      pieces = rounded_up(bins_x / std::min({in_line, bins_x, lanes}));
+    if (width > most || shape_.bins_x > lanes) {
+      const int64_t in_line = width > 0 ? (most - widest) * shape_.bins_x / width + 1 : shape_.bins_x;
+      pieces = rounded_up(bins_x / static_cast<double>(std::min({in_line, shape_.bins_x, lanes})));
     }
-    const double steps = std::min(widest, 5.0);  // of wide bins, the cells become the best of several first
+    // Of wide bins, the cells become the best of several first.
+    const auto steps = static_cast<double>(std::min<int64_t>(widest, 5)), of_row = static_cast<double>(vectors);
     const LookupCosts& cost = has_64_byte_vectors_ ? kLookups : kNarrowerLookups;
-    few_channels_ += rows * pieces * (cost.piece_row + vectors * (cost.lookup * steps + cost.line * tallest));
+    few_channels_ += rows * pieces * (cost.piece_row + of_row * (cost.lookup * steps + cost.line * tall));
     few_channels_rois_ += weight * (cost.roi + cost.piece * pieces);
     return;
   }
   const double line = has_64_byte_vectors_ ? kLineRow : kNarrowerLineRow,
                vector = has_64_byte_vectors_ ? kLineVector : kNarrowerLineVector;
-  few_channels_ +=
-      rows * (kLineOfBins + kLineBin * bins_x + tallest * (line + vector * rounded_up(width / line_lanes_)) +
-              bins_x * kWideBin * rounded_down(widest / line_lanes_));
+  few_channels_ += rows * (kLineOfBins + kLineBin * bins_x + tall * (line + vector * all_parts(width, line_shift_)) +
+                           bins_x * kWideBin * parts(widest, line_shift_));
   few_channels_rois_ += weight * kFewChannelsRoi;
 }
 
-double RoiCost::lines(double rows, double width) const { return rows * ((width - 1) * element_bytes_ / 64 + 1); }
+double RoiCost::lines(int64_t rows, int64_t width) const {
+  return static_cast<double>(rows) * (static_cast<double>(width - 1) * element_bytes_ / 64 + 1);
+}
 
 // What is read for the first time in a run: it comes from where so many bytes fit.
 double RoiCost::first_line(double line, double far_line) const {
@@ -138,13 +148,10 @@ double RoiCost::first_line(double line, double far_line) const {
 
 double RoiCost::straight(double channels) const {
   const double block = channels * element_bytes_ * static_cast<double>(shape_.height * shape_.width);
-  const double all = std::max(
-      groups_ * static_cast<double>(bottom_ - top_) * static_cast<double>(shape_.width) * element_bytes_ / 64, 1.0);
-  const double first = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
   const double near = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB);
   const double again =
       has_64_byte_vectors_ ? kLine * beyond(block, kMiB, 2 * kMiB) : kNarrowerLine * beyond(block, kMiB / 2, kMiB);
-  return touched_ * near + first * first_line(kLine, kFarLine) + (touched_ - first) * again;
+  return touched_ * near + touched_first_ * first_line(kLine, kFarLine) + (touched_ - touched_first_) * again;
 }
 
 double RoiCost::few_channels(double channels) const {
@@ -190,8 +197,7 @@ double RoiCost::shared(int levels, double blocks) const {
 
 double RoiCost::fill_narrow_map(double channels) const {
   return kUnit + channels * (kNarrowRow * static_cast<double>(shape_.height) +
-                             lines(static_cast<double>(shape_.height), static_cast<double>(shape_.width)) *
-                                 first_line(kRowLine, kFarRowLine));
+                             lines(shape_.height, shape_.width) * first_line(kRowLine, kFarRowLine));
 }
 
 double RoiCost::narrow_map(double channels) const {

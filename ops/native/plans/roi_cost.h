@@ -109,22 +109,24 @@ class RoiCost {
 
  private:
   void add(const RoiWindow* rows, const RoiWindow* columns, double weight);
-  void add_few_channels(double width, double tallest, double widest, double weight);
+  void add_few_channels(int64_t width, int64_t tallest, int64_t widest, double weight);
   // Of memory, for each channel.
-  double lines(double rows, double width) const;
+  double lines(int64_t rows, int64_t width) const;
   double first_line(double line, double far_line) const;
   // What ROIs touch that are pooled straight from the map, so many channels at a time.
   double straight(double channels) const;
 
   const RoiShape& shape_;
   const double groups_;
-  const double element_bytes_, lanes_, part_, line_lanes_;
+  const double element_bytes_, lanes_, part_;
+  const int lanes_shift_, line_shift_, block_shift_;  // lanes of a block's vector, of the widest, and of 16 bytes
+  const bool has_full_blocks_;
   const bool has_64_byte_vectors_;                        // the processor
   int64_t top_, bottom_ = 0;                              // the map's rows that the ROIs reach
   double squares_ = 0, map_rows_ = 0;                     // of the separate mode, in vectors' lanes
   double wide_rows_ = 0;                                  // the same of rows that it reads with the widest vectors
   double columns_ = 0;                                    // of bins: cells of lines
-  double touched_ = 0;                                    // lines of memory, for each channel
+  double touched_ = 0, touched_first_ = 0;                // lines of memory, for each channel; and the first time
   std::array<double, kMostLevels + 1> shared_{};          // cycles, with so many levels of tables
   std::array<double, kMostLevels + 1> at_most_{};         // the same of ROIs that have no use for more levels
   double narrow_map_ = 0, few_channels_ = 0, cells_ = 0;  // cycles for each channel

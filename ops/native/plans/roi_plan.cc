@@ -43,9 +43,9 @@ constexpr double kSmallCells = 16 << 10, kFewCells = 256;
 // Where all channels have so few bins, the cells mode takes less time than to fill vectors.
 constexpr int64_t kBinsByCells = 16;
 // Where lanes can be looked up, bins of so few channels take less (kernels/roi_few_channels.h), on narrow maps as in
-// the mode for these. So more ROIs are small, and more bins of all channels.
-constexpr int64_t kLookedUpRois = 256, kLookedUpBins = 4096;
-constexpr int64_t few_looked_up(int64_t line_bytes) { return line_bytes < 64 ? 4 : 16; }
+// the mode for these. So more bins of all channels are small and, of the fewest channels, more ROIs.
+constexpr int64_t kFewestChannels = 4, kLookedUpRois = 256, kLookedUpBins = 4096;
+constexpr int64_t few_looked_up(int64_t line_bytes) { return line_bytes < 64 ? kFewestChannels : 16; }
 
 // No fewer than the bins of all channels have: neighbours share at most one row and one column. An empty bin has one.
 double cells_of(const RoiShape& shape, const RoiWindows& windows) {
@@ -60,12 +60,32 @@ double cells_of(const RoiShape& shape, const RoiWindows& windows) {
   return cells * static_cast<double>(shape.channels);
 }
 
+// Whether the fewest channels, with so many cells, are pooled faster from a table than by lookups. Roughly, of small
+// windows: cycles of what roi_cost.h has in more detail.
+bool has_small_table(const RoiShape& shape, double cells) {
+  using namespace roi_costs;
+  if (shape.images > 1) return false;  // ROIs in their order would fill tables again and again
+  constexpr double kPackFew = 2, kFold = 3, kLookedUpRow = 16, kSmallBin = kBin + 3 * kColumn;
+  const auto channels = static_cast<double>(shape.channels), rois = static_cast<double>(shape.rois),
+             rows = static_cast<double>(shape.bins_y);
+  const double fill = kUnit + kPackFew * static_cast<double>(shape.height * shape.width);
+  if (shape.bins_y * shape.bins_x == 1) {
+    const double table = fill + rois * (kRoi + kSingleBin) + kColumn * cells / channels;
+    return table < rois * (kFolds.roi + channels * (kFolds.bin + kFold));
+  }
+  const double table = fill + rois * (kRoi + rows * (kBinsRow + kSmallBin * static_cast<double>(shape.bins_x)));
+  return table < rois * (kLookups.roi + kLookups.piece + rows * channels * kLookedUpRow);
+}
+
 // The mode of a run that is too small to choose a plan; null of others.
 RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows) {
   const int64_t bins = shape.rois * shape.bins_y * shape.bins_x;
   if (shape.lookup_lanes > 0 && shape.line_bytes > 0 && shape.channels <= few_looked_up(shape.line_bytes)) {
-    const bool are_few = shape.rois <= kLookedUpRois && bins * shape.channels <= kLookedUpBins;
-    return are_few && cells_of(shape, windows) <= kSmallCells ? &RoiKernel::few_channels : nullptr;
+    const bool are_fewest = shape.channels <= kFewestChannels;
+    if (shape.rois > (are_fewest ? kLookedUpRois : kSmallRois) || bins * shape.channels > kLookedUpBins) return nullptr;
+    const double cells = cells_of(shape, windows);
+    if (cells > kSmallCells) return nullptr;
+    return are_fewest && has_small_table(shape, cells) ? &RoiKernel::shared : &RoiKernel::few_channels;
   }
   if (shape.rois > kSmallRois || bins > kSmallBins) return nullptr;
   const double cells = cells_of(shape, windows);
@@ -75,7 +95,7 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
   return is_small ? &RoiKernel::separate : nullptr;
 }
 
-// All ROIs in their order, straight from the map.
+// All ROIs in their order, straight from the map or from a table of its rows.
 RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode) {
   RoiPlan plan{};
   plan.mode = mode;
@@ -318,7 +338,8 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   };
   add_blocks(planner.separate(shape.threads, shape.blocks), mode == &RoiKernel::separate);
   for (int levels = 0; levels <= kMostLevels; ++levels) {
-    if (planner.may_share(levels)) add_blocks(planner.shared(levels, shape.threads, shape.blocks), false);
+    if (!planner.may_share(levels)) continue;
+    add_blocks(planner.shared(levels, shape.threads, shape.blocks), mode == &RoiKernel::shared && levels == 0);
   }
   if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map(shape.threads)));
   if (planner.has_few_channels() && mode != &RoiKernel::few_channels) {

@@ -98,11 +98,16 @@ void spread(int64_t first, int64_t end, int64_t threads, Each&& each) {
 
 RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNumbers& rois_by_image) {
   sort_by_image(shape.images, windows.image, rois_by_image);
+  RoiGroups groups;
+  if (shape.images == 1) {
+    groups.resize(1);
+    groups[0] = {0, 0, shape.rois};
+    return groups;
+  }
   const auto image = [&](size_t slot) { return windows.image[static_cast<size_t>(rois_by_image[slot])]; };
   const size_t count = rois_by_image.size();
   size_t different = 0;
   for (size_t slot = 0; slot < count; ++slot) different += slot == 0 || image(slot) != image(slot - 1);
-  RoiGroups groups;
   groups.resize(different);
   RoiGroup* group = groups.begin();
   for (size_t begin = 0, end = 0; begin < count; begin = end) {
