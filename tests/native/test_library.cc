@@ -368,7 +368,7 @@ void tries_ways() {
     if (turn.is_trial) disturbed.took(turn, turn.way == 1 ? 200 : run < 2 * Trials::kTimes ? 500 : 100);
   }
   require(last_way == 0, "the fastest way is not found later");
-  require(trials_later == 2 * 5, "ways are not tried again after 32, 64, ... 512 runs");
+  require(trials_later == 2 * 5 * Trials::kInARow, "ways are not tried again after 32, 64, ... 512 runs");
 
   Trials shared;
   std::vector<std::atomic<int>> runs(3);

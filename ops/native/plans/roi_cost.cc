@@ -8,7 +8,7 @@ namespace {
 
 using namespace roi_costs;
 
-// Of an eighth of the ROIs, evenly among all, the cost is that of all, within these bounds. To look at each would take
+// Of a quarter of the ROIs, evenly among all, the cost is that of all, within these bounds. To look at each would take
 // longer than to pool small ones.
 constexpr int64_t kLeastSample = 16, kMostSample = 96;
 
@@ -47,7 +47,7 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
       has_full_blocks_(static_cast<double>(shape.channels) >= lanes_),
       has_64_byte_vectors_(std::max(shape.vector_bytes, shape.line_bytes) >= 64),
       top_(shape.height) {
-  const int64_t sample = std::clamp(shape.rois / 8, kLeastSample, kMostSample),
+  const int64_t sample = std::clamp(shape.rois / 4, kLeastSample, kMostSample),
                 step = (shape.rois + sample - 1) / sample;
   const double weight = static_cast<double>(shape.rois) / static_cast<double>((shape.rois + step - 1) / step);
   for (int64_t roi = 0; roi < shape.rois; roi += step) {

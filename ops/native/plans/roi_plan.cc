@@ -43,8 +43,9 @@ constexpr double kSmallCells = 16 << 10, kFewCells = 256;
 // Where all channels have so few bins, the cells mode takes less time than to fill vectors.
 constexpr int64_t kBinsByCells = 16;
 // Where lanes can be looked up, bins of so few channels take less (kernels/roi_few_channels.h), on narrow maps as in
-// the mode for these. So more bins of all channels are small and, of the fewest channels, more ROIs.
+// the mode for these. To choose another takes about as many cycles. Of the fewest channels, only a table may take less.
 constexpr int64_t kFewestChannels = 4, kLookedUpRois = 256, kLookedUpBins = 4096;
+constexpr double kChoice = 4000;
 constexpr int64_t few_looked_up(int64_t line_bytes) { return line_bytes < 64 ? kFewestChannels : 16; }
 
 // No fewer than the bins of all channels have: neighbours share at most one row and one column. An empty bin has one.
@@ -60,32 +61,39 @@ double cells_of(const RoiShape& shape, const RoiWindows& windows) {
   return cells * static_cast<double>(shape.channels);
 }
 
-// Whether the fewest channels, with so many cells, are pooled faster from a table than by lookups. Roughly, of small
-// windows: cycles of what roi_cost.h has in more detail.
-bool has_small_table(const RoiShape& shape, double cells) {
+// Cycles of the few_channels mode and, on so many cells, of a table's. Roughly, of small windows: roi_cost.h has them
+// in more detail.
+double looked_up_cost(const RoiShape& shape) {
   using namespace roi_costs;
-  if (shape.images > 1) return false;  // ROIs in their order would fill tables again and again
-  constexpr double kPackFew = 2, kFold = 3, kLookedUpRow = 16, kSmallBin = kBin + 3 * kColumn;
-  const auto channels = static_cast<double>(shape.channels), rois = static_cast<double>(shape.rois),
-             rows = static_cast<double>(shape.bins_y);
-  const double fill = kUnit + kPackFew * static_cast<double>(shape.height * shape.width);
-  if (shape.bins_y * shape.bins_x == 1) {
-    const double table = fill + rois * (kRoi + kSingleBin) + kColumn * cells / channels;
-    return table < rois * (kFolds.roi + channels * (kFolds.bin + kFold));
-  }
-  const double table = fill + rois * (kRoi + rows * (kBinsRow + kSmallBin * static_cast<double>(shape.bins_x)));
-  return table < rois * (kLookups.roi + kLookups.piece + rows * channels * kLookedUpRow);
+  constexpr double kFold = 3, kLookedUpRow = 16;
+  const auto channels = static_cast<double>(shape.channels), rows = static_cast<double>(shape.bins_y);
+  const bool single = shape.bins_y * shape.bins_x == 1;
+  return static_cast<double>(shape.rois) * (single ? kFolds.roi + channels * (kFolds.bin + kFold)
+                                                   : kLookups.roi + kLookups.piece + rows * channels * kLookedUpRow);
+}
+double table_cost(const RoiShape& shape, double cells) {
+  using namespace roi_costs;
+  constexpr double kPackFew = 2, kSmallBin = kBin + 3 * kColumn;
+  const auto rows = static_cast<double>(shape.bins_y), columns = static_cast<double>(shape.bins_x);
+  const bool single = shape.bins_y * shape.bins_x == 1;
+  return kUnit + kPackFew * static_cast<double>(shape.height * shape.width) +
+         (single ? kColumn * cells / static_cast<double>(shape.channels) : 0) +
+         static_cast<double>(shape.rois) * (kRoi + (single ? kSingleBin : rows * (kBinsRow + kSmallBin * columns)));
 }
 
 // The mode of a run that is too small to choose a plan; null of others.
 RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows) {
   const int64_t bins = shape.rois * shape.bins_y * shape.bins_x;
   if (shape.lookup_lanes > 0 && shape.line_bytes > 0 && shape.channels <= few_looked_up(shape.line_bytes)) {
-    const bool are_fewest = shape.channels <= kFewestChannels;
-    if (shape.rois > (are_fewest ? kLookedUpRois : kSmallRois) || bins * shape.channels > kLookedUpBins) return nullptr;
-    const double cells = cells_of(shape, windows);
+    if (shape.rois > kLookedUpRois || bins * shape.channels > kLookedUpBins) return nullptr;
+    const double cells = cells_of(shape, windows), looked_up = looked_up_cost(shape);
     if (cells > kSmallCells) return nullptr;
-    return are_fewest && has_small_table(shape, cells) ? &RoiKernel::shared : &RoiKernel::few_channels;
+    // ROIs of several images, in their order, would fill tables again and again.
+    if (shape.channels <= kFewestChannels && shape.images == 1 && table_cost(shape, cells) < looked_up) {
+      return &RoiKernel::shared;
+    }
+    const bool is_small = shape.rois <= kSmallRois || shape.channels <= kFewestChannels || looked_up < kChoice;
+    return is_small ? &RoiKernel::few_channels : nullptr;
   }
   if (shape.rois > kSmallRois || bins > kSmallBins) return nullptr;
   const double cells = cells_of(shape, windows);

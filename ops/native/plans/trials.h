@@ -19,8 +19,9 @@ class Trials {
   // What a run should take in each way, in a unit of its own; infinity where there is no such way.
   using Costs = std::array<double, kMostWays>;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  // Ways are tried so often each, in turns, that should take at most so many times as long as the fastest.
-  static constexpr int kTimes = 4;
+  // Ways are tried so often each, in turns, that should take at most so many times as long as the fastest. Each has its
+  // turn in so many runs, as the first of them finds in the caches what the way before has left there.
+  static constexpr int kTimes = 4, kInARow = 2;
   static constexpr double kTried = 3;
   // Once more after so many runs, and whenever there were twice as many.
   static constexpr uint64_t kAgain = 32;
@@ -37,7 +38,7 @@ class Trials {
   bool count_run() {
     const uint64_t run = 1 + runs_.fetch_add(1, std::memory_order_relaxed);
     if (run < kAgain || (run & (run - 1)) != 0) return false;
-    times_.fetch_add(1, std::memory_order_relaxed);
+    times_.fetch_add(kInARow, std::memory_order_relaxed);
     return true;
   }
 
@@ -46,9 +47,10 @@ class Trials {
     const size_t likeliest = static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
     const auto begun = [&](size_t way) { return tried_[way].begun.load(std::memory_order_acquire); };
     const auto may_be_fastest = [&](size_t way) { return costs[way] <= kTried * costs[likeliest]; };
+    const auto turns = [&](size_t way) { return begun(way) % kInARow > 0 ? -1 : begun(way); };
     size_t least_tried = likeliest;
     for (size_t way = 0; way < kMostWays; ++way) {
-      if (may_be_fastest(way) && begun(way) < begun(least_tried)) least_tried = way;
+      if (may_be_fastest(way) && turns(way) < turns(least_tried)) least_tried = way;
     }
     if (begun(least_tried) < times_.load(std::memory_order_relaxed)) {
       running_.fetch_add(1, std::memory_order_relaxed);  // before it has begun, as others ask in the opposite order
