@@ -542,10 +542,38 @@ void estimates_work() {
   require(plan.cycles > 0 && plan.tallest == 0 && plan.levels == 0, "ROIs beyond the map");
 }
 
+// ROIs of one bin on several blocks of channels at once, where a thread has as many.
+void pools_single_bins_on_several_blocks() {
+  for (int64_t threads : {1, 2, 16, 100}) {
+    for (int64_t images : {1, 3}) {
+      const RoiShape shape = {images, 300, 14, 20, 200, 1, 1, 19, 64, 16, threads, images * 300 * 14 * 20 * 4, 64};
+      for (const RoiPlan& plan : possible_plans(shape, rois_of(shape, 5, 5))) {
+        if (!shares(plan)) {
+          require(plan.at_once == 1, "only tables are of several blocks");
+          continue;
+        }
+        require(plan.at_once <= std::max<int64_t>(19 * images / threads, 1), "a thread has nothing to do");
+        require(threads > 1 || plan.sweep || plan.at_once > 1, "a unit has one block");
+        const int64_t blocks = plan.left > 0 ? 18 : 19, units = (blocks + plan.at_once - 1) / plan.at_once;
+        std::set<std::pair<int64_t, int64_t>> seen;
+        for (int64_t unit = 0; unit < plan.left_begin; ++unit) {
+          const RoiUnit& of = plan.units[static_cast<size_t>(unit)];
+          require(of.block < units, "a unit has no channels");
+          for (int64_t i = of.begin; i < of.end; ++i) {
+            require(seen.insert({of.block, plan.rois_by_image[static_cast<size_t>(i)]}).second, "an ROI comes twice");
+          }
+        }
+        require(seen.size() == static_cast<size_t>(units * shape.rois), "a block of an ROI is left out");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
   groups_by_image();
+  pools_single_bins_on_several_blocks();
   covers_each_roi_once();
   divides_the_last_blocks();
   divides_the_largest_image();

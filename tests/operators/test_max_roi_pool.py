@@ -148,6 +148,25 @@ def test_channels_that_are_left_beyond_full_vectors(element_type: str, channels:
         assert_same(y, expected)
 
 
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize("channels", [64, 150, 300])
+def test_single_bins_and_four_bins_on_several_blocks_of_channels(element_type: str, channels: int) -> None:
+    """On one thread a unit pools the single bins of several blocks. Each run may take another plan."""
+    rng = np.random.default_rng(23)
+    x, rois = random_rois(rng, dtype_of(element_type), (2, channels, 9, 20), 120, 1.0)
+    rois[::7, 3] = rois[::7, 1] - 30  # no column
+    for pooled in ((1, 1), (2, 2), (4, 1)):
+        proto = roi_model(element_type, pooled_shape=pooled)
+        expected = reference_rois(proto, x, rois)
+        for threads in (1, 2):
+            options = ort.SessionOptions()
+            options.intra_op_num_threads = threads
+            session = onnx_maxpool.load(proto, options)
+            for _ in range(10):
+                (y,) = onnx_maxpool.run(session, {"X": x, "rois": rois})
+                assert_same(y, expected)
+
+
 @pytest.mark.parametrize("element_type", ["float", "double"])
 def test_bin_edges_of_every_extent_up_to_512_and_count_up_to_64(element_type: str) -> None:
     """M7: over cells that rise a bin's maximum is its last cell, over cells that fall its first."""
