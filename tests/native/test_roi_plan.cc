@@ -91,6 +91,22 @@ RoiWindows unequal_rois(const RoiShape& shape, int64_t others, int64_t side) {
   return windows;
 }
 
+// Of the first so many units, which are of so many blocks or, where a unit has several, of so many of these.
+void require_each_roi_once(const RoiPlan& plan, const RoiWindows& windows, int64_t units, int64_t blocks) {
+  std::set<std::pair<int64_t, int64_t>> seen;
+  for (int64_t number = 0; number < units; ++number) {
+    const RoiUnit& unit = plan.units[static_cast<size_t>(number)];
+    require(unit.begin < unit.end, "a unit is empty");
+    require(unit.block < blocks, "a unit has no channels");
+    for (int64_t i = unit.begin; i < unit.end; ++i) {
+      const int64_t roi = plan.rois_by_image[static_cast<size_t>(i)];
+      require(unit.image == windows.image[static_cast<size_t>(roi)], "a unit's image is not its ROIs'");
+      require(seen.insert({unit.block, roi}).second, "a block's ROI comes twice");
+    }
+  }
+  require(seen.size() == static_cast<size_t>(blocks) * windows.image.size(), "a block's ROI is left out");
+}
+
 void covers_each_roi_once() {
   for (int64_t images : {1, 3}) {
     for (int64_t rois : {1, 7, 1000}) {
@@ -101,16 +117,7 @@ void covers_each_roi_once() {
                                     7,      channels / 16, 64,   16,   threads, images * channels * side * side * 4};
             const RoiWindows windows = unequal_rois(shape, images == 1 ? 0 : 12, 10);
             const RoiPlan plan = plan_rois(shape, windows);
-            std::set<std::pair<int64_t, int64_t>> seen;
-            for (const RoiUnit& unit : plan.units) {
-              require(unit.begin < unit.end, "a unit is empty");
-              for (int64_t i = unit.begin; i < unit.end; ++i) {
-                const int64_t roi = plan.rois_by_image[static_cast<size_t>(i)];
-                require(unit.image == windows.image[static_cast<size_t>(roi)], "a unit's image is not its ROIs'");
-                require(seen.insert({unit.block, roi}).second, "a block's ROI comes twice");
-              }
-            }
-            require(seen.size() == static_cast<size_t>(shape.blocks * rois), "a block's ROI is left out");
+            require_each_roi_once(plan, windows, static_cast<int64_t>(plan.units.size()), shape.blocks);
           }
         }
       }
@@ -547,7 +554,8 @@ void pools_single_bins_on_several_blocks() {
   for (int64_t threads : {1, 2, 16, 100}) {
     for (int64_t images : {1, 3}) {
       const RoiShape shape = {images, 300, 14, 20, 200, 1, 1, 19, 64, 16, threads, images * 300 * 14 * 20 * 4, 64};
-      for (const RoiPlan& plan : possible_plans(shape, rois_of(shape, 5, 5))) {
+      const RoiWindows windows = rois_of(shape, 5, 5);
+      for (const RoiPlan& plan : possible_plans(shape, windows)) {
         if (!shares(plan)) {
           require(plan.at_once == 1, "only tables are of several blocks");
           continue;
@@ -555,15 +563,7 @@ void pools_single_bins_on_several_blocks() {
         require(plan.at_once <= std::max<int64_t>(19 * images / threads, 1), "a thread has nothing to do");
         require(threads > 1 || plan.sweep || plan.at_once > 1, "a unit has one block");
         const int64_t blocks = plan.left > 0 ? 18 : 19, units = (blocks + plan.at_once - 1) / plan.at_once;
-        std::set<std::pair<int64_t, int64_t>> seen;
-        for (int64_t unit = 0; unit < plan.left_begin; ++unit) {
-          const RoiUnit& of = plan.units[static_cast<size_t>(unit)];
-          require(of.block < units, "a unit has no channels");
-          for (int64_t i = of.begin; i < of.end; ++i) {
-            require(seen.insert({of.block, plan.rois_by_image[static_cast<size_t>(i)]}).second, "an ROI comes twice");
-          }
-        }
-        require(seen.size() == static_cast<size_t>(units * shape.rois), "a block of an ROI is left out");
+        require_each_roi_once(plan, windows, plan.left_begin, units);
       }
     }
   }

@@ -170,9 +170,11 @@ struct GatherBlocks {
   static void run(Random& random) {
     constexpr int lanes = bytes / sizeof(Key), block = 16 / sizeof(Key), blocks = bytes / 16;
     Square<Key, lanes, 4> square(random);
-    gather_blocks(square.vectors);
+    Vector<Key, bytes> other[4];
+    Vector<Key, bytes>*from = square.vectors, *to = other;
+    gather_blocks<4, 1>(from, to);
     for (int row = 0; row < 4; ++row) {
-      expect_lanes<Key>("gather_blocks", square.vectors[row], [&](int i) {
+      expect_lanes<Key>("gather_blocks", from[row], [&](int i) {
         const int number = row * blocks + i / block;
         return square.keys[number % 4][number / 4 * block + i % block];
       });

@@ -46,7 +46,7 @@ class BinWriter {
     Key* out = stream_ ? reinterpret_cast<Key*>(buffers_ + second_ * vectors_of_one(bins_)) : destination;
     const int64_t rest = bins_ % kStrip;
     int64_t end = bins_;
-    if (may_write_four()) {
+    if (kHasFourBins && bins_ == kFourBins && channels_ == kLanes) {
       write_four(from, out);
       end = 0;
     } else if (bins_ <= kBlockLanes) {
@@ -69,6 +69,8 @@ class BinWriter {
 
  private:
   static constexpr int kBlockLanes = 16 / sizeof(Key);
+  // Whether blocks have no more lanes than four bins, and vectors more than a block.
+  static constexpr bool kHasFourBins = sizeof(Key) >= 4 && bytes > 16;
   static constexpr int64_t kLineLanes = kVectorBytes / sizeof(Key);  // of what is streamed at a time
   static constexpr int64_t kSize = sizeof(Key);
 
@@ -90,21 +92,19 @@ class BinWriter {
   }
 
   // Four bins of as many channels as there are lanes, which are four vectors of the output.
-  ONNX_MAXPOOL_INLINE bool may_write_four() const {
-    return sizeof(Key) >= 4 && bytes > 16 && bins_ == kFourBins && channels_ == kLanes;
-  }
   ONNX_MAXPOOL_INLINE void write_four(const V* from, Key* out) const {
-    if constexpr (sizeof(Key) < 4) return;
-    V bins[kFourBins], other[kFourBins], blocks[kFourBins];
-    for (int i = 0; i < kFourBins; ++i) bins[i] = order_.from_key(from[i]);
-    constexpr int kAtOnce = sizeof(Key) < 8 ? 4 : 2, kParts = kFourBins / kAtOnce;
-    for (int part = 0; part < kParts; ++part) {
-      V *now = bins + part * kAtOnce, *next = other;
-      transpose_in_blocks<Key, kAtOnce>(now, next);
-      for (int i = 0; i < kAtOnce; ++i) blocks[i * kParts + part] = now[i];
+    if constexpr (kHasFourBins) {
+      V bins[kFourBins], other[kFourBins], blocks[kFourBins];
+      for (int i = 0; i < kFourBins; ++i) bins[i] = order_.from_key(from[i]);
+      V *now = bins, *next = other;
+      transpose_in_blocks<Key, kFourBins>(now, next);
+      constexpr int kParts = kFourBins / kBlockLanes;  // of bins, as a block may have fewer lanes
+      for (int i = 0; i < kFourBins; ++i) blocks[i] = now[i % kParts * kBlockLanes + i / kParts];
+      now = blocks;
+      next = other;
+      gather_blocks<kFourBins, 1>(now, next);
+      for (int i = 0; i < kFourBins; ++i) store(out + i * kLanes, now[i]);
     }
-    gather_blocks(blocks);
-    for (int i = 0; i < kFourBins; ++i) store(out + i * kLanes, blocks[i]);
   }
 
   // All bins, of which there are no more than a block's lanes: a block for each channel, in the channels' order, as

@@ -12,12 +12,6 @@ using namespace roi_costs;
 // longer than to pool small ones.
 constexpr int64_t kLeastSample = 16, kMostSample = 96;
 
-// Of what is not negative. std::ceil is a call where the compiler may not use SSE4.1.
-double rounded_up(double value) {
-  const auto down = static_cast<double>(static_cast<int64_t>(value));
-  return down < value ? down + 1 : down;
-}
-
 // How often 2^shift goes into what is not negative, and how many such parts have all of it.
 double parts(int64_t of, int shift) { return static_cast<double>(of >> shift); }
 double all_parts(int64_t of, int shift) { return static_cast<double>((of + (int64_t{1} << shift) - 1) >> shift); }
@@ -33,6 +27,23 @@ double beyond(double bytes, double from, double to) { return std::clamp((bytes -
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 
 }  // namespace
+
+double rough_looked_up(const RoiShape& shape) {
+  const auto channels = static_cast<double>(shape.channels), rows = static_cast<double>(shape.bins_y);
+  const double roi = shape.has_single_bins() ? kFolds.roi + channels * kRoughFold
+                                             : kLookups.roi + kLookups.piece + rows * channels * kRoughLookups;
+  return static_cast<double>(shape.rois) * roi;
+}
+
+double rough_table(const RoiShape& shape, double cells) {
+  const auto rows = static_cast<double>(shape.bins_y), columns = static_cast<double>(shape.bins_x);
+  const double fill = kUnit + kPackFew * static_cast<double>(shape.height * shape.width),
+               rois = static_cast<double>(shape.rois);
+  if (shape.has_single_bins()) {
+    return fill + kColumn * cells / static_cast<double>(shape.channels) + rois * (kRoi + kSingleBin);
+  }
+  return fill + rois * (kRoi + rows * (kBinsRow + kRoughBin * columns));
+}
 
 RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups)
     : shape_(shape),
@@ -107,7 +118,7 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
 
 void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, double weight) {
   const auto tall = static_cast<double>(tallest);
-  if (shape_.bins_y * shape_.bins_x == 1) {
+  if (shape_.has_single_bins()) {
     const FoldCosts& cost = has_64_byte_vectors_ ? kFolds : kNarrowerFolds;
     few_channels_ += weight * (cost.bin + tall * (cost.row + cost.vector * all_parts(width, line_shift_)));
     few_channels_rois_ += weight * cost.roi;
@@ -120,7 +131,8 @@ void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, d
     double pieces = 1;  // without divisions where an ROI is small
     if (width > most || shape_.bins_x > lanes) {
       const int64_t in_line = width > 0 ? (most - widest) * shape_.bins_x / width + 1 : shape_.bins_x;
-      pieces = rounded_up(bins_x / static_cast<double>(std::min({in_line, shape_.bins_x, lanes})));
+      const int64_t of_piece = std::min({in_line, shape_.bins_x, lanes});
+      pieces = static_cast<double>((shape_.bins_x + of_piece - 1) / of_piece);
     }
     // Of wide bins, the cells become the best of several first.
     const auto steps = static_cast<double>(std::min<int64_t>(widest, 5)), of_row = static_cast<double>(vectors);
@@ -191,7 +203,7 @@ double RoiCost::fill(int levels, double blocks) const {
 double RoiCost::shared(int levels, double blocks) const {
   const auto rois = static_cast<double>(shape_.rois), rows = static_cast<double>(shape_.bins_y);
   const double cells = blocks * shared_[static_cast<size_t>(levels)];
-  if (shape_.bins_y * shape_.bins_x == 1) return cells + rois * (kSingleBin + (blocks - 1) * kSingleBinAgain);
+  if (shape_.has_single_bins()) return cells + rois * (kSingleBin + (blocks - 1) * kSingleBinAgain);
   return cells + blocks * rois * (kRoi + rows * (kBinsRow + kBin * static_cast<double>(shape_.bins_x)));
 }
 

@@ -73,6 +73,10 @@ constexpr FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {25, 5, 0.2, 4};
 // The cells mode: an ROI; and for each channel a bin, and a cell.
 constexpr double kCellsRoi = 40, kCellsBin = 26, kCell = 2.8;
 
+// Roughly, for each channel: an ROI's only bin that is folded, and a row of bins that are looked up. For all of the
+// fewest channels: a cell that is packed, and a bin of a few columns.
+constexpr double kRoughFold = kFolds.bin + 3, kRoughLookups = 16, kPackFew = 2, kRoughBin = kBin + 3 * kColumn;
+
 // To find a window, before there is a plan; and where those of many ROIs are found at once.
 constexpr double kWindow = 15, kWindowOfMany = 6;
 
@@ -82,6 +86,11 @@ constexpr double kPart = 2000;
 constexpr double kUnevenThreads = 0.04;
 
 }  // namespace roi_costs
+
+// What few channels cost by the few_channels mode where lanes are looked up, and from a table, with so many cells in
+// all: roughly, of small windows, and without a look at each ROI.
+double rough_looked_up(const RoiShape& shape);
+double rough_table(const RoiShape& shape, double cells);
 
 // The cells that the ROIs of a run visit, and so what each mode costs.
 class RoiCost {

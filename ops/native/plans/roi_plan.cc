@@ -61,35 +61,15 @@ double cells_of(const RoiShape& shape, const RoiWindows& windows) {
   return cells * static_cast<double>(shape.channels);
 }
 
-// Cycles of the few_channels mode and, on so many cells, of a table's. Roughly, of small windows: roi_cost.h has them
-// in more detail.
-double looked_up_cost(const RoiShape& shape) {
-  using namespace roi_costs;
-  constexpr double kFold = 3, kLookedUpRow = 16;
-  const auto channels = static_cast<double>(shape.channels), rows = static_cast<double>(shape.bins_y);
-  const bool single = shape.bins_y * shape.bins_x == 1;
-  return static_cast<double>(shape.rois) * (single ? kFolds.roi + channels * (kFolds.bin + kFold)
-                                                   : kLookups.roi + kLookups.piece + rows * channels * kLookedUpRow);
-}
-double table_cost(const RoiShape& shape, double cells) {
-  using namespace roi_costs;
-  constexpr double kPackFew = 2, kSmallBin = kBin + 3 * kColumn;
-  const auto rows = static_cast<double>(shape.bins_y), columns = static_cast<double>(shape.bins_x);
-  const bool single = shape.bins_y * shape.bins_x == 1;
-  return kUnit + kPackFew * static_cast<double>(shape.height * shape.width) +
-         (single ? kColumn * cells / static_cast<double>(shape.channels) : 0) +
-         static_cast<double>(shape.rois) * (kRoi + (single ? kSingleBin : rows * (kBinsRow + kSmallBin * columns)));
-}
-
 // The mode of a run that is too small to choose a plan; null of others.
 RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows) {
   const int64_t bins = shape.rois * shape.bins_y * shape.bins_x;
   if (shape.lookup_lanes > 0 && shape.line_bytes > 0 && shape.channels <= few_looked_up(shape.line_bytes)) {
     if (shape.rois > kLookedUpRois || bins * shape.channels > kLookedUpBins) return nullptr;
-    const double cells = cells_of(shape, windows), looked_up = looked_up_cost(shape);
+    const double cells = cells_of(shape, windows), looked_up = rough_looked_up(shape);
     if (cells > kSmallCells) return nullptr;
     // ROIs of several images, in their order, would fill tables again and again.
-    if (shape.channels <= kFewestChannels && shape.images == 1 && table_cost(shape, cells) < looked_up) {
+    if (shape.channels <= kFewestChannels && shape.images == 1 && rough_table(shape, cells) < looked_up) {
       return &RoiKernel::shared;
     }
     const bool is_small = shape.rois <= kSmallRois || shape.channels <= kFewestChannels || looked_up < kChoice;
@@ -198,7 +178,7 @@ class Planner {
   }
   // No unit has several blocks where a thread has few.
   int64_t at_once_of(int levels, int64_t threads, int64_t blocks) const {
-    if (shape_.bins_y * shape_.bins_x > 1) return 1;
+    if (!shape_.has_single_bins()) return 1;
     const int64_t table = (levels + 1) * shape_.height * shape_.width * shape_.vector_bytes;
     const int64_t of_thread = blocks * static_cast<int64_t>(groups_.size()) / threads;
     return std::max<int64_t>(std::min({std::clamp(kTablesAtOnce / table, kFewAtOnce, kMostAtOnce), of_thread, blocks}),
@@ -276,9 +256,8 @@ class Planner {
 
  private:
   double rois() const { return static_cast<double>(shape_.rois); }
-  RoiDivision best(const RoiDivision& division) const { return best_division(groups_, division); }
   Way of(RoiKernel::Mode RoiKernel::* mode, int levels, const RoiDivision& division, int64_t at_once = 1) const {
-    return {mode, levels, at_once, best(division), 0, {}};
+    return {mode, levels, at_once, best_division(groups_, division), 0, {}};
   }
 
   const RoiShape& shape_;

@@ -17,8 +17,6 @@ using RoiNumbers = List<int64_t, kFewRois>;
 
 // Sorts the numbers of ROIs by their images, those of one image in ascending order.
 void sort_by_image(int64_t images, const RoiNumbers& image, RoiNumbers& rois) {
-  rois.resize(image.size());
-  if (images == 1) return std::iota(rois.begin(), rois.end(), int64_t{0});
   if (images > static_cast<int64_t>(image.size())) {  // a count for each would be larger than what is sorted
     std::iota(rois.begin(), rois.end(), int64_t{0});
     std::sort(rois.begin(), rois.end(), [&](int64_t a, int64_t b) {
@@ -97,13 +95,15 @@ void spread(int64_t first, int64_t end, int64_t threads, Each&& each) {
 }  // namespace
 
 RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNumbers& rois_by_image) {
-  sort_by_image(shape.images, windows.image, rois_by_image);
   RoiGroups groups;
+  rois_by_image.resize(windows.image.size());
   if (shape.images == 1) {
+    std::iota(rois_by_image.begin(), rois_by_image.end(), int64_t{0});
     groups.resize(1);
     groups[0] = {0, 0, shape.rois};
     return groups;
   }
+  sort_by_image(shape.images, windows.image, rois_by_image);
   const auto image = [&](size_t slot) { return windows.image[static_cast<size_t>(rois_by_image[slot])]; };
   const size_t count = rois_by_image.size();
   size_t different = 0;
@@ -121,7 +121,6 @@ RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNu
 }
 
 RoiDivision best_division(const RoiGroups& groups, RoiDivision division) {
-  division.grain = std::numeric_limits<double>::infinity();  // undivided, whatever it was
   estimate(groups, division);
   if (division.threads == 1) return division;
   RoiDivision best = division;

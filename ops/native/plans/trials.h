@@ -23,7 +23,7 @@ class Trials {
   // turn in so many runs, as the first of them finds in the caches what the way before has left there.
   static constexpr int kTimes = 4, kInARow = 2;
   static constexpr double kTried = 3;
-  // Once more after so many runs, and whenever there were twice as many.
+  // Each has one more turn after so many runs, and whenever there were twice as many.
   static constexpr uint64_t kAgain = 32;
 
   // A run that is to be made in this way.
@@ -37,9 +37,7 @@ class Trials {
   // Counts a run, before next() is asked about it. Whether all ways are to be tried once more from now on.
   bool count_run() {
     const uint64_t run = 1 + runs_.fetch_add(1, std::memory_order_relaxed);
-    if (run < kAgain || (run & (run - 1)) != 0) return false;
-    times_.fetch_add(kInARow, std::memory_order_relaxed);
-    return true;
+    return run >= kAgain && (run & (run - 1)) == 0;
   }
 
   // The next run, if it should take `costs[way]` in each way. Runs may be at the same time, and differ in their costs.
@@ -52,7 +50,7 @@ class Trials {
     for (size_t way = 0; way < kMostWays; ++way) {
       if (may_be_fastest(way) && turns(way) < turns(least_tried)) least_tried = way;
     }
-    if (begun(least_tried) < times_.load(std::memory_order_relaxed)) {
+    if (begun(least_tried) < times()) {
       running_.fetch_add(1, std::memory_order_relaxed);  // before it has begun, as others ask in the opposite order
       tried_[least_tried].begun.fetch_add(1, std::memory_order_release);
       return {least_tried, costs[least_tried], true, false};
@@ -95,6 +93,13 @@ class Trials {
   }
 
  private:
+  // How often each way is to have been tried by now.
+  int times() const {
+    int times = kTimes;
+    for (uint64_t run = runs_.load(std::memory_order_relaxed); run >= kAgain; run /= 2) times += kInARow;
+    return times;
+  }
+
   struct Tried {
     std::atomic<int> begun{0};
     // Nanoseconds for each unit of cost: the least, as a first run touches memory that is new, and other programs
@@ -103,7 +108,6 @@ class Trials {
   };
   std::array<Tried, kMostWays> tried_;
   std::atomic<int> running_{0};
-  std::atomic<int> times_{kTimes};
   std::atomic<uint64_t> runs_{0};
 };
 

@@ -30,50 +30,39 @@ inline void transpose_in_blocks(V*& from, V*& to) {
   }
 }
 
-// Transposes a square of vectors in place: lane j of vector i changes places with lane i of vector j. First in
-// blocks, then the blocks.
-template <class Key, int lanes>
-inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
-  using V = Vector<Key, lanes * sizeof(Key)>;
-  constexpr int kGroup = 16 / sizeof(Key), kGroups = lanes / kGroup;
-  V other[lanes];
-  V *from = v, *to = other;
-  transpose_in_blocks<Key, lanes>(from, to);
-  // Vector i of group g has in its block l the keys for column l * kGroup + i: those of the groups belong together.
+// Gathers the blocks of `count` vectors, of which each `group` follow one another: the first block of each group's
+// first vector, and so on, which makes the first vector of a group. In rounds, each of which puts pairs of vectors'
+// even blocks before their odd ones. Uses both places, and leaves the result in `from`.
+template <int count, int group, class V>
+inline void gather_blocks(V*& from, V*& to) {
+  constexpr int kGroups = count / group, kBlocks = sizeof(V) / 16;
 #pragma GCC unroll 4
-  for (int n = 1; n < kGroups; n *= 2) {
+  for (int n = 1; n < kBlocks; n *= 2) {
 #pragma GCC unroll 32
-    for (int i = 0; i < lanes / 2; ++i) {
-      const int g = i / kGroup, at = i % kGroup;
-      const V a = from[2 * g * kGroup + at], b = from[(2 * g + 1) * kGroup + at];
-      to[g * kGroup + at] = concat_even_blocks(a, b);
-      to[(g + kGroups / 2) * kGroup + at] = concat_odd_blocks(a, b);
+    for (int i = 0; i < count / 2; ++i) {
+      const int g = i / group, at = i % group;
+      const V a = from[2 * g * group + at], b = from[(2 * g + 1) * group + at];
+      to[g * group + at] = concat_even_blocks(a, b);
+      to[(g + kGroups / 2) * group + at] = concat_odd_blocks(a, b);
     }
     V* swap = from;
     from = to;
     to = swap;
   }
-  if (from != v)
-    for (int i = 0; i < lanes; ++i) v[i] = from[i];
 }
 
-// The blocks of four vectors, block by block: the first of each, then the second of each, and so on.
-template <class V>
-inline void gather_blocks(V (&v)[4]) {
-  if constexpr (sizeof(V) == 16) return;
-  const V even[] = {concat_even_blocks(v[0], v[1]), concat_even_blocks(v[2], v[3])},
-          odd[] = {concat_odd_blocks(v[0], v[1]), concat_odd_blocks(v[2], v[3])};
-  if constexpr (sizeof(V) == 32) {
-    v[0] = even[0];
-    v[1] = even[1];
-    v[2] = odd[0];
-    v[3] = odd[1];
-  } else {
-    v[0] = concat_even_blocks(even[0], even[1]);
-    v[1] = concat_even_blocks(odd[0], odd[1]);
-    v[2] = concat_odd_blocks(even[0], even[1]);
-    v[3] = concat_odd_blocks(odd[0], odd[1]);
-  }
+// Transposes a square of vectors in place: lane j of vector i changes places with lane i of vector j. First in
+// blocks, then the blocks.
+template <class Key, int lanes>
+inline void transpose(Vector<Key, lanes * sizeof(Key)>* v) {
+  using V = Vector<Key, lanes * sizeof(Key)>;
+  V other[lanes];
+  V *from = v, *to = other;
+  transpose_in_blocks<Key, lanes>(from, to);
+  // Vector i of a group has in its block l the keys for column l * group + i: those of the groups belong together.
+  gather_blocks<lanes, 16 / static_cast<int>(sizeof(Key))>(from, to);
+  if (from != v)
+    for (int i = 0; i < lanes; ++i) v[i] = from[i];
 }
 
 // Transposes half a square of 16-bit keys: as many vectors as half of their lanes, in place. The lower half of vector i
