@@ -12,6 +12,9 @@ using namespace roi_costs;
 // longer than to pool small ones.
 constexpr int64_t kLeastSample = 16, kMostSample = 96;
 
+// Of as many lanes, 2^shift; of fewer than one, as where there are no such vectors, that of one.
+int shift_of(double lanes) { return std::ilogb(std::max(lanes, 1.0)); }
+
 // How often 2^shift goes into what is not negative, and how many such parts have all of it.
 double parts(int64_t of, int shift) { return static_cast<double>(of >> shift); }
 double all_parts(int64_t of, int shift) { return static_cast<double>((of + (int64_t{1} << shift) - 1) >> shift); }
@@ -52,9 +55,9 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
                      static_cast<double>(shape.images * shape.channels * shape.height * shape.width)),
       lanes_(static_cast<double>(shape.vector_bytes) / element_bytes_),
       part_(shape.vector_bytes < 64 ? 0.5 : 1),
-      lanes_shift_(std::ilogb(lanes_)),
-      line_shift_(std::ilogb(std::max(static_cast<double>(shape.line_bytes) / element_bytes_, 1.0))),
-      block_shift_(std::ilogb(16 / element_bytes_)),
+      lanes_shift_(shift_of(lanes_)),
+      line_shift_(shift_of(static_cast<double>(shape.line_bytes) / element_bytes_)),
+      block_shift_(shift_of(16 / element_bytes_)),
       has_full_blocks_(static_cast<double>(shape.channels) >= lanes_),
       has_64_byte_vectors_(std::max(shape.vector_bytes, shape.line_bytes) >= 64),
       top_(shape.height) {
