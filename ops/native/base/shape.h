@@ -16,11 +16,11 @@ namespace onnx_maxpool {
 
 using Shape = std::vector<int64_t>;
 
-// A list of at most `room` values.
+// A list of at most `room` values, in place.
 template <class T, size_t room>
 class ShortList {
  public:
-  ShortList() = default;
+  ShortList() {}  // not defaulted, as the values would then be cleared where the list is
   void push_back(const T& value) { values_[size_++] = value; }
   void pop_back() { --size_; }
   size_t size() const { return size_; }
@@ -33,7 +33,7 @@ class ShortList {
   const T* end() const { return values_.data() + size_; }
 
  private:
-  std::array<T, room> values_{};
+  std::array<T, room> values_;
   size_t size_ = 0;
 };
 

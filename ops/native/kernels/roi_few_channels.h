@@ -46,22 +46,32 @@ class FewChannelsPool {
         pitch_(pitch(job)),
         lines_{static_cast<Key*>(scratch), static_cast<Key*>(scratch)},
         is_far_(job.dims.images * job.channels.count * job.dims.height * job.dims.width * int64_t{sizeof(Key)} >
-                kSecondCache) {
-    const RoiDims& dims = job.dims;
-    planes_.x = job.x;
-    planes_.y = job.y;
-    planes_.planes = dims.images * dims.channels;
-    planes_.depth.size = planes_.depth.count = 1;
-    planes_.rows.size = dims.height;
-    planes_.rows.count = dims.bins_y;
-    planes_.columns.size = dims.width;
-    planes_.columns.count = dims.bins_x;
-    planes_.order = job.order;
+                kSecondCache) {}
+
+  // What readers and writers of planes need to know. Most ROIs need neither.
+  PoolJob planes() const {
+    const RoiDims& dims = job_.dims;
+    PoolJob planes{};
+    planes.x = job_.x;
+    planes.y = job_.y;
+    planes.planes = dims.images * dims.channels;
+    planes.depth.size = planes.depth.count = 1;
+    planes.rows.size = dims.height;
+    planes.rows.count = dims.bins_y;
+    planes.columns.size = dims.width;
+    planes.columns.count = dims.bins_x;
+    planes.order = job_.order;
+    return planes;
   }
 
   static int64_t pitch(const RoiJob& job) { return (job.dims.width / kLanes + 2) * kLanes; }
   RowLine line(int64_t i) const { return line_at(lines_, i * pitch_); }
   static bool is_empty(RoiWindow window) { return window.start >= window.end; }
+  // Where the tensor ends.
+  const Key* end() const {
+    const RoiDims& dims = job_.dims;
+    return static_cast<const Key*>(job_.x) + dims.images * dims.channels * dims.height * dims.width;
+  }
   // Of the first channel.
   const Key* plane_of(int64_t image) const {
     return static_cast<const Key*>(job_.x) +
@@ -85,7 +95,7 @@ class FewChannelsPool {
     const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
     const int64_t channels = job_.channels.count;
     const Key* plane = plane_of(image) + columns.start;
-    const Key* const end = static_cast<const Key*>(job_.x) + planes_.planes * cells;
+    const Key* const end = this->end();
     Key* const to = static_cast<Key*>(job_.y) + roi * dims.channels + job_.channels.first;
     if (is_empty(rows) || is_empty(columns)) {
       for (int64_t channel = 0; channel < channels; ++channel) to[channel] = Key{};  // M9
@@ -152,7 +162,7 @@ class FewChannelsPool {
     const KeyOrder<Key> order(job_.order);
     const RoiWindow* const rows = job_.rows + roi * dims.bins_y;
     const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
-    const Key* const end = static_cast<const Key*>(job_.x) + planes_.planes * cells;
+    const Key* const end = this->end();
     const Key* plane = plane_of(image) + columns.start;
     const int64_t channels = job_.channels.count, bins = dims.bins_y * dims.bins_x;
     Key* to = static_cast<Key*>(job_.y) + (roi * dims.channels + job_.channels.first) * bins + first;
@@ -192,8 +202,9 @@ class FewChannelsPool {
                   first = (roi * dims.channels + job_.channels.first) * bins_y;
     const RoiWindow* const rows = job_.rows + roi * bins_y;
     const RoiWindow* const columns = job_.columns + roi * dims.bins_x;
-    const LineFiller<Key, Key, false> filler(planes_);
-    WindowWriter<Key, Key, false> writer(planes_, first, first + channels * bins_y);
+    const PoolJob planes = this->planes();
+    const LineFiller<Key, Key, false> filler(planes);
+    WindowWriter<Key, Key, false> writer(planes, first, first + channels * bins_y);
     const auto write = [&](const auto& bins, int64_t wanted) { writer.write(bins, wanted); };
     Bins bins;
     const Key* plane = plane_of(image);
@@ -233,7 +244,6 @@ class FewChannelsPool {
   const int64_t pitch_;
   const RowLine lines_;
   const bool is_far_;  // the map, from the caches that are the core's own
-  PoolJob planes_{};   // what readers and writers of planes need to know
 };
 
 }  // namespace

@@ -142,8 +142,14 @@ class WindowPool {
     const Window columns = columns_of(piece);
     const Window* windows = piece.windows;
     if (!sliding && !direct && windows == listed_) shift(listed_, piece.count, columns.start);
-    const Element* plane = static_cast<const Element*>(job_.x) + begin / lines_per_plane(job_) * cells_per_plane;
-    int64_t z = begin % lines_per_plane(job_) / rows, y = begin % rows;
+    const Element* plane = static_cast<const Element*>(job_.x);
+    int64_t z = 0, y = 0;
+    if (begin > 0) {  // a small job has one unit, and would notice the divisions
+      const int64_t per_plane = lines_per_plane(job_), number = begin / per_plane, line = begin - number * per_plane;
+      plane += number * cells_per_plane;
+      z = line / rows;
+      y = line - z * rows;
+    }
     const LineFiller<Element, Lane, indexed> filler(job_);
     const CellReader<Element, Lane, indexed> reader(job_);
     const PoolAxis depth_axis = job_.depth, row_axis = job_.rows;

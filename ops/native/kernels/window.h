@@ -63,6 +63,8 @@ struct PoolCosts {
 // processors of their own.
 static inline int64_t pieces_per_unit(const PoolJob& job, int64_t pieces, int64_t cells) {
   constexpr int64_t kCells = int64_t{1} << 16;
+  // A small job would notice the divisions.
+  if (int64_t all; job.workers == 1 && !__builtin_mul_overflow(pieces, cells, &all) && all <= kCells) return pieces;
   const int64_t most = cells < kCells ? kCells / cells : 1, units = (pieces + most - 1) / most;
   if (units >= 4 * job.workers) return most;
   const int64_t shared = (units + job.workers - 1) / job.workers * job.workers;

@@ -169,8 +169,9 @@ struct LinesPart {
 inline int64_t separate_taps(const PoolAxis& axis) {
   int64_t cells = 0;
   for (int64_t i = 0; i < axis.count; ++i) cells += axis.windows[i].end - axis.windows[i].start;
+  const int64_t mean = cells / axis.count;
   int64_t best = cells;
-  for (int doublings = 1; (int64_t{2} << doublings) <= cells / axis.count; ++doublings) {
+  for (int doublings = 1; (int64_t{2} << doublings) <= mean; ++doublings) {
     const int64_t fewer = (cells >> doublings) + axis.count + 2 * doublings * axis.size;
     best = fewer < best ? fewer : best;
   }
@@ -232,7 +233,7 @@ ONNX_MAXPOOL_NOINLINE void fold_lines(const LinesPart& part, const Line<Lane, in
            part.windows[i + alike].end == window.end + alike) {
       ++alike;
     }
-    const int64_t length = window.end - window.start, taps = (length + part.tap - 1) / part.tap;
+    const int64_t length = window.end - window.start, taps = taps_of(length, part.tap);
     const Line<Lane, indexed> source = line_at(from, (window.start - part.start) * inner);
     const Line<Lane, indexed> target = line_at(to, i * inner);
     const int64_t count = alike * inner, apart = part.tap * inner, last = (length - part.tap) * inner;

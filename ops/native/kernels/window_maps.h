@@ -53,6 +53,8 @@ class MapPool {
  private:
   // Windows of the outermost axis are taken in bands. Cells that each buffer has room for, with what vectors stick out.
   struct Bands {
+    ColumnPlan columns;
+    bool flat, separable;
     int64_t outputs, count, planes_per_unit;
     int64_t keys, slices, lines, picked, turned;
   };
@@ -63,13 +65,13 @@ class MapPool {
   static bool is_flat(const PoolJob& job) { return job.depth.size == 1 && job.depth.count == 1; }
 
   static Bands bands_of(const PoolJob& job) {
-    const ColumnPlan columns = column_plan(job, kLanes);
-    const bool flat = is_flat(job), separable = rows_are_separable(job);
+    Bands bands = {column_plan(job, kLanes), is_flat(job), rows_are_separable(job), 0, 0, 0, 0, 0, 0, 0, 0};
+    const ColumnPlan& columns = bands.columns;
+    const bool flat = bands.flat, separable = bands.separable;
     const bool turned = is_turned<Lane>(columns, job.columns);
     const int64_t line = columns.pitch + (columns.kind == Columns::picked ? job.columns.count : 0);
     const int64_t lines_per_output = flat ? 1 : job.rows.count;
     const PoolAxis& outer = flat ? job.rows : job.depth;
-    Bands bands = {};
     if (!separable) {
       bands.outputs = kFewCells / (line * lines_per_output);
       if (turned && bands.outputs * lines_per_output < kLanes && 2 * kLanes * line <= kMostCells) {
@@ -110,11 +112,11 @@ class MapPool {
 
   MapPool(const PoolJob& job, const Bands& bands, int64_t band, Lane* scratch)
       : job_(job),
-        columns_(column_plan(job, kLanes)),
+        columns_(bands.columns),
         pitch_(columns_.pitch),
         turns_(bands.turned > 0),
-        separable_(rows_are_separable(job)),
-        flat_(is_flat(job)) {
+        separable_(bands.separable),
+        flat_(bands.flat) {
     const auto take = [&](int64_t cells) {
       const RowLine line = {scratch, scratch + (kArrays - 1) * cells};
       scratch += kArrays * cells;

@@ -220,7 +220,7 @@ class PlanesPool {
     for (int64_t repeat = 0; repeat < repeats; ++repeat) {
       for (int64_t i = 0; i < part.count; ++i) {
         const Window window = part.windows[i];
-        const int64_t length = window.end - window.start, taps = (length + part.tap - 1) / part.tap;
+        const int64_t length = window.end - window.start, taps = taps_of(length, part.tap);
         const Points run = {(repeat * part.size + window.start - part.start) * inner,
                             from_step,
                             (repeat * part.count + i) * inner,

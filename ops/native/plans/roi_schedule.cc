@@ -84,6 +84,10 @@ void order_sweep(const RoiShape& shape, const RoiWindows& windows, const RoiUnit
 // outputs meet in the same lines of memory, which processors would hand to each other with each store.
 template <class Each>
 void spread(int64_t first, int64_t end, int64_t threads, Each&& each) {
+  if (threads == 1) {  // a small run would notice the divisions
+    for (int64_t block = first; block < end; ++block) each(block);
+    return;
+  }
   const auto begin_of = [&](int64_t thread) { return first + (end - first) * thread / threads; };
   for (int64_t step = 0; step * threads < end - first + threads; ++step) {
     for (int64_t thread = 0; thread < threads; ++thread) {
@@ -144,9 +148,11 @@ void lay_out(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& 
   RoiUnit* next = plan.units.begin() + before;
   divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
     spread(first, end, division.threads, [&](int64_t block) {
-      for (int64_t part = 0; part < parts; ++part) {
-        const RoiUnit unit = {group.image, block, group.begin + group.count() * part / parts,
-                              group.begin + group.count() * (part + 1) / parts};
+      int64_t begin = group.begin;
+      for (int64_t part = 1; part <= parts; ++part) {
+        const int64_t end_of_part = part == parts ? group.end : group.begin + group.count() * part / parts;
+        const RoiUnit unit = {group.image, block, begin, end_of_part};
+        begin = end_of_part;
         *next++ = unit;
         if (!division.sweep || block > 0) continue;
         plan.slots = std::max(plan.slots, unit.end - unit.begin);

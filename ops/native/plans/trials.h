@@ -45,12 +45,17 @@ class Trials {
     const size_t likeliest = static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
     const auto begun = [&](size_t way) { return tried_[way].begun.load(std::memory_order_acquire); };
     const auto may_be_fastest = [&](size_t way) { return costs[way] <= kTried * costs[likeliest]; };
-    const auto turns = [&](size_t way) { return begun(way) % kInARow > 0 ? -1 : begun(way); };
+    const int wanted = times();
+    // One that is in the middle of its turn comes first, but not where runs at the same time have tried it too often.
+    const auto turns = [&](size_t way) {
+      const int tries = begun(way);
+      return tries < wanted && tries % kInARow > 0 ? -1 : tries;
+    };
     size_t least_tried = likeliest;
     for (size_t way = 0; way < kMostWays; ++way) {
       if (may_be_fastest(way) && turns(way) < turns(least_tried)) least_tried = way;
     }
-    if (begun(least_tried) < times()) {
+    if (begun(least_tried) < wanted) {
       running_.fetch_add(1, std::memory_order_relaxed);  // before it has begun, as others ask in the opposite order
       tried_[least_tried].begun.fetch_add(1, std::memory_order_release);
       return {least_tried, costs[least_tried], true, false};
