@@ -22,6 +22,7 @@ from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes
 from onnx_maxpool.benchmark.peers import OURS, SESSION
 from onnx_maxpool.benchmark.processes import Runtime
+from onnx_maxpool.benchmark.report.grid import ratio_cell
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
 from onnx_maxpool.benchmark.rows import ROI_CASES, AdaptiveCase, Row, SlidingCase, output_bytes
 from onnx_maxpool.cli.main import main
@@ -31,10 +32,13 @@ from onnx_maxpool.types import element_type
 MANY = {group: drawn(group, seed=7, count=200) for group in GROUPS}
 
 
-def result_of(group: str, ours: list[float], theirs: list[float] | None, threads: int = 2) -> RowResult:
-    result = RowResult(MANY[group][0], threads, 1, 1, {OURS: Entry(timing([(value, 1) for value in ours]))})
-    if theirs is not None:
-        result.entries["OpenVINO"] = Entry(timing([(value, 1) for value in theirs]))
+def result_of(
+    group: str, ours: list[float], theirs: list[float] | None, threads: int = 2, session: float = 0.1
+) -> RowResult:
+    result = RowResult(MANY[group][0], threads, 1, 1)
+    for name, values in ((OURS, ours), ("OpenVINO", theirs), (SESSION, [session])):
+        if values is not None:
+            result.entries[name] = Entry(timing([(value, 1) for value in values]))
     return result
 
 
@@ -96,6 +100,17 @@ def test_distributions() -> None:
     assert two.figures == (0.5, pytest.approx(0.545), 0.95)
     assert worst(results, adaptive, 2, 2) == [results[1], results[2]]
     assert lost(results) == [results[1], results[2]]
+
+
+def test_a_row_is_out_of_reach_where_the_session_alone_is_slower() -> None:
+    adaptive = "AdaptiveMaxPool"
+    slower = result_of(adaptive, [3.0, 3.0, 3.0], [2.0, 2.0, 2.0], session=2.5)
+    overlapping = result_of(adaptive, [1.0, 3.0, 9.0], [1.0, 2.0, 9.0], session=2.5)
+    faster = result_of(adaptive, [3.0, 3.0, 3.0], [2.0, 2.0, 2.0], session=1.9)
+    (found,) = distributions([slower, overlapping, faster])
+    assert (found.lost, found.clearly_lost, found.out_of_reach) == (3, 2, 2)
+    cells = ["0.67 (out of reach)", "0.67 (noise, out of reach)", "0.67"]
+    assert [ratio_cell(result) for result in (slower, overlapping, faster)] == cells
 
 
 class FakeRuntime:

@@ -298,7 +298,7 @@ void runs_on_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// How many threads a node takes a session to have (runtime/threads.h), of a machine with 64 processors.
+// How many threads a node takes a session to have (runtime/run.h), of a machine with 64 processors.
 void learns_how_many_threads_there_are() {
   constexpr double kWorth = 1000, kLong = 1e9;
   Threads threads(64, kWorth);
@@ -321,22 +321,26 @@ void learns_how_many_threads_there_are() {
 // Each way is tried as often as it should be, whichever runs meet.
 void tries_ways_on_threads() {
   using onnx_maxpool::Trials;
+  constexpr int kThreads = 6;
   Trials shared;
   std::vector<std::atomic<int>> runs(3);
   std::vector<std::thread> threads;
   std::atomic<int> ready{0};
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
-      for (++ready; ready < 4;) std::this_thread::yield();
+      for (++ready; ready < kThreads;) std::this_thread::yield();
       for (int run = 0; run < 100; ++run) {
         const Trials::Turn turn = shared.next({10, 20, 30, Trials::kNever, Trials::kNever, Trials::kNever});
+        for (const auto& count : runs) {
+          require(!turn.is_last || count >= Trials::kTimes, "trials end before all ways were tried");
+        }
         shared.run(turn, [&] { ++runs[turn.way]; });
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& count : runs) require(count >= Trials::kTimes, "a way was not tried often enough");
-  require(runs[0] + runs[1] + runs[2] == 400, "a run got lost");
+  require(runs[0] + runs[1] + runs[2] == 100 * kThreads, "a run got lost");
 }
 
 // Which of several ways is found to be the fastest (plans/trials.h).
@@ -384,12 +388,28 @@ void tries_ways() {
     last_way = turn.way;
     if (run == 31) require(turn.is_trial, "a trial is not repeated");
     if (run < 2 * Trials::kTimes) require(turn.is_trial, "a trial is left out");
+    if (run < 2 * Trials::kTimes)
+      require(turn.way == static_cast<size_t>(run / Trials::kInARow % 2), "a way's turn is not two runs");
     if (run >= 2 * Trials::kTimes) trials_later += turn.is_trial;
     if (run == 2 * Trials::kTimes) require(turn.way == 1, "the disturbed way is taken");
     if (turn.is_trial) disturbed.took(turn, turn.way == 1 ? 200 : run < 2 * Trials::kTimes ? 500 : 100);
   }
   require(last_way == 0, "the fastest way is not found later");
   require(trials_later == 2 * 5 * Trials::kInARow, "ways are not tried again after 32, 64, ... 512 runs");
+
+  // A way that seldom may be the fastest makes up for a few turns, and not for all that it has missed.
+  Trials seldom;
+  const auto trials_of = [&](double last_cost, int runs) {
+    int found = 0;
+    for (int run = 0; run < runs; ++run) {
+      seldom.count_run();
+      const Trials::Turn turn = seldom.next({10, last_cost, kNever, kNever, kNever, kNever});
+      if (turn.is_trial) seldom.took(turn, turn.cost);
+      found += turn.is_trial && turn.way == 1;
+    }
+    return found;
+  };
+  require(trials_of(31, 5000) == 0 && trials_of(29, 500) == Trials::kTimes, "a way makes up for all turns");
 
   for (int repeat = 0; repeat < 30; ++repeat) tries_ways_on_threads();
 

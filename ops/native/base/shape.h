@@ -21,6 +21,12 @@ template <class T, size_t room>
 class ShortList {
  public:
   ShortList() {}  // not defaulted, as the values would then be cleared where the list is
+  ShortList(const ShortList& other) { *this = other; }
+  ShortList& operator=(const ShortList& other) {
+    std::copy(other.begin(), other.end(), begin());
+    size_ = other.size_;
+    return *this;
+  }
   void push_back(const T& value) { values_[size_++] = value; }
   void pop_back() { --size_; }
   size_t size() const { return size_; }

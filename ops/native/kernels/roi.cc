@@ -65,7 +65,7 @@ class RoiPool {
     const RoiWindow all = rows_of(job, rois, count);
     SparseTables<Key, bytes> table(job, unit.image, first, channels, pool.scratch_.tables, all.end);
     const auto lines_of = [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); };
-    const RoiTask* tasks = job.tasks + unit.begin * job.dims.bins_y;
+    const RoiTask* tasks = job.tables.sweep ? job.tasks + unit.begin * job.dims.bins_y : nullptr;
     if (pool.bins_ == 1 && !job.stream) {
       if (!job.tables.sweep) table.fill(all.start);
       for (int64_t i = 0; i < count; ++i) {

@@ -64,9 +64,6 @@ class BinWriter {
     if (stream_) begin_copy(destination, out, copy);
   }
 
-  // The only bin of an ROI, straight from a register.
-  ONNX_MAXPOOL_INLINE void write_single(V bin, Key* out) const { store_n(out, order_.from_key(bin), channels_); }
-
  private:
   static constexpr int kBlockLanes = 16 / sizeof(Key);
   // Whether blocks have no more lanes than four bins, and vectors more than a block.
@@ -111,7 +108,7 @@ class BinWriter {
   // each overwrites what the one before leaves beyond its bins. What the last ones would write beyond the block of
   // channels is others' place.
   ONNX_MAXPOOL_INLINE void write_blocks(const V* from, Key* out) const {
-    if (bins_ == 1) return write_single(from[0], out);
+    if (bins_ == 1) return store_n(out, order_.from_key(from[0]), channels_);
     V bins[kBlockLanes], other[kBlockLanes];
     for (int i = 0; i < kBlockLanes; ++i) bins[i] = order_.from_key(from[i]);
     V *now = bins, *next = other;

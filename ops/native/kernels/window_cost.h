@@ -274,12 +274,7 @@ class JobCost {
     if (is_aligned(outputs)) group += cost.aligned_output * (indexed ? 2 : 1) * static_cast<double>(outputs);
     const auto stage = [&](const AxisWork& axis, int64_t outer, int64_t inner, bool needed) {
       if (!needed && axis.is_identity) return;
-      // Long windows that overlap are combined in steps.
-      int64_t taps = axis.cells;
-      for (int doublings = 1; (int64_t{2} << doublings) <= axis.cells / axis.count; ++doublings) {
-        const int64_t fewer = (axis.cells >> doublings) + axis.count + 2 * doublings * axis.size;
-        if (fewer < taps) taps = fewer;
-      }
+      const int64_t taps = steps_of(axis.cells, axis.count, axis.size);
       group += cost.combined * static_cast<double>(outer * inner * taps);
       group += cost.run * static_cast<double>(axis.count * (inner == 1 ? 1 : outer));
     };

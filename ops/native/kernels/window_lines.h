@@ -93,7 +93,7 @@ ONNX_MAXPOOL_INLINE void slide(const SlidingLines<Lane, indexed>& from, int64_t 
   take_windows(from, step, taps, writer);
 }
 
-enum class Columns { none, sliding, picked, gathered };
+enum class Columns { sliding, picked, gathered };
 
 // The columns' windows in lines that lie `pitch` cells apart.
 struct ColumnPlan {
@@ -131,7 +131,7 @@ inline void choose_parts(ColumnPlan& plan, int64_t shortest, int64_t longest, in
 
 inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   const PoolAxis& axis = job.columns;
-  ColumnPlan plan = {Columns::none, false, 0, axis.size, 0, axis.size, 1, 1};
+  ColumnPlan plan = {Columns::gathered, false, 0, axis.size, 0, axis.size, 1, 1};
   const int64_t wanted = axis.step * (axis.count - 1) + axis.length;
   plan.uniform = !axis.even && axis.grain == 1 && wanted < 4 * axis.size + 1024;
   if (!plan.uniform) {
@@ -165,17 +165,23 @@ struct LinesPart {
   int64_t tap;  // cells that are combined before windows are
 };
 
+// How often cells of an axis of `size` are combined for `count` windows that have so many cells. Long windows that
+// overlap are combined in steps.
+inline int64_t steps_of(int64_t cells, int64_t count, int64_t size) {
+  const int64_t mean = cells / count;
+  int64_t best = cells;
+  for (int doublings = 1; (int64_t{2} << doublings) <= mean; ++doublings) {
+    const int64_t fewer = (cells >> doublings) + count + 2 * doublings * size;
+    best = fewer < best ? fewer : best;
+  }
+  return best;
+}
+
 // What an axis costs that is pooled after its cells have become keys, in vectors that are loaded and combined.
 inline int64_t separate_taps(const PoolAxis& axis) {
   int64_t cells = 0;
   for (int64_t i = 0; i < axis.count; ++i) cells += axis.windows[i].end - axis.windows[i].start;
-  const int64_t mean = cells / axis.count;
-  int64_t best = cells;
-  for (int doublings = 1; (int64_t{2} << doublings) <= mean; ++doublings) {
-    const int64_t fewer = (cells >> doublings) + axis.count + 2 * doublings * axis.size;
-    best = fewer < best ? fewer : best;
-  }
-  return best + axis.count;
+  return steps_of(cells, axis.count, axis.size) + axis.count;
 }
 
 // Whether it pays to make rows keys before they are combined: where windows overlap.

@@ -30,7 +30,7 @@ class MapPool {
  public:
   static bool takes(const PoolJob& job) {
     if (!job.depth.windows || !job.rows.windows || !job.columns.windows) return false;
-    return column_plan(job, kLanes).kind != Columns::none && bands_of(job).outputs > 0;
+    return bands_of(job).outputs > 0;
   }
 
   static int64_t units(const PoolJob& job) {

@@ -207,7 +207,8 @@ class WindowPlan {
   const PoolJob job_;
   const Ways ways_;
   mutable Trials trials_;
-  mutable std::atomic<const Way*> fastest_{nullptr};  // while no trial is due
+  // While no trial is due; now and then, where runs meet, for a while longer.
+  mutable std::atomic<const Way*> fastest_{nullptr};
   double cycles_ = 0;
 };
 

@@ -8,8 +8,8 @@ namespace {
 
 using namespace roi_costs;
 
-// Of a quarter of the ROIs, evenly among all, the cost is that of all, within these bounds. To look at each would take
-// longer than to pool small ones.
+// Of about a quarter of the ROIs, evenly among all, the cost is that of all, within these bounds or half of them. To
+// look at each would take longer than to pool small ones.
 constexpr int64_t kLeastSample = 16, kMostSample = 96;
 
 // Of as many lanes, 2^shift; of fewer than one, as where there are no such vectors, that of one.

@@ -89,7 +89,7 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
   plan.mode = mode;
   plan.slots = plan.at_once = 1;
   plan.cycles = plan.time = roi_costs::kUnit;
-  const int64_t blocks = mode == &RoiKernel::separate ? shape.blocks : 1;
+  const int64_t blocks = mode == &RoiKernel::separate || mode == &RoiKernel::shared ? shape.blocks : 1;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
   plan.units.resize(static_cast<size_t>(shape.rois * blocks));
   RoiUnit* end = plan.units.begin();
@@ -159,7 +159,8 @@ class Planner {
   // Of so many blocks of channels.
   Way shared(int levels, int64_t threads, int64_t blocks) const {
     const bool sweep = sweeps(shape_, levels);
-    const int64_t at_once = sweep ? 1 : at_once_of(levels, threads, blocks), units = (blocks + at_once - 1) / at_once;
+    const int64_t most = sweep ? 1 : at_once_of(levels, threads, blocks), units = (blocks + most - 1) / most,
+                  at_once = (blocks + units - 1) / units;  // the last unit has about as many
     const double of_unit = static_cast<double>(blocks) / static_cast<double>(units);
     const RoiDivision whole = {
         units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois(), shape_.rois, sweep, threads};

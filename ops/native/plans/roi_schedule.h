@@ -30,10 +30,10 @@ using RoiGroups = List<RoiGroup, 4>;
 // without ROIs.
 RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, List<int64_t, kFewRois>& rois_by_image);
 
-// How the work of a mode that shares a map is divided. A unit is of a block of channels and of a group or, where too
-// little is left to keep all threads busy, of a part of one.
+// How the work of a mode that shares a map is divided. A unit is of a block of channels, or of several, and of a group
+// or, where too little is left to keep all threads busy, of a part of one.
 struct RoiDivision {
-  int64_t blocks;
+  int64_t blocks;     // of channels, or as many units as these make
   double fill;        // cycles of a unit before it pools anything
   double roi;         // cycles to pool an ROI
   int64_t most_rois;  // of a unit

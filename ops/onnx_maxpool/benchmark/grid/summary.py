@@ -9,7 +9,7 @@ import numpy as np
 
 from onnx_maxpool.benchmark.grid.race import group_of_result
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
-from onnx_maxpool.benchmark.peers import OURS
+from onnx_maxpool.benchmark.peers import OURS, SESSION
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import count_of
 
@@ -26,6 +26,8 @@ class Distribution:
     """Rows in which a peer is faster."""
     clearly_lost: int
     """Of these, where the quartiles of the samples do not overlap either."""
+    out_of_reach: int
+    """Rows that no operator of ONNX Runtime can win."""
 
     @property
     def title(self) -> str:
@@ -58,6 +60,12 @@ def clearly_lost(result: RowResult) -> bool:
     return theirs is not None and ours is not None and theirs.upper < ours.lower
 
 
+def out_of_reach(result: RowResult) -> bool:
+    """Whether a session whose node does next to nothing takes as long as the fastest peer, or longer."""
+    peer, medians = result.fastest_peer, result.medians
+    return peer is not None and medians.get(SESSION, 0.0) >= medians[peer]
+
+
 def distributions(results: Iterable[RowResult]) -> list[Distribution]:
     """One for each group and number of threads that there are rows of."""
     found: dict[tuple[str, int], list[RowResult]] = {}
@@ -75,7 +83,8 @@ def distribution(group: str, threads: int, results: Sequence[RowResult]) -> Dist
     """Of rows of one group."""
     ratios = sorted(value for result in results if (value := ratio(result)) is not None)
     lost = sum(value < 1 for value in ratios)
-    return Distribution(group, threads, tuple(ratios), lost, sum(map(clearly_lost, results)))
+    clearly, unreachable = sum(map(clearly_lost, results)), sum(map(out_of_reach, results))
+    return Distribution(group, threads, tuple(ratios), lost, clearly, unreachable)
 
 
 def lost(results: Iterable[RowResult]) -> list[RowResult]:

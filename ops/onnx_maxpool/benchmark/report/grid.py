@@ -16,6 +16,7 @@ from onnx_maxpool.benchmark.grid.summary import (
     clearly_lost,
     distributions,
     lost,
+    out_of_reach,
     ratio,
     rows_by_processor,
     worst,
@@ -33,7 +34,8 @@ ABOUT = (
     "and paddings, adaptive sizes from 1 to 100, every type that a peer supports. Each row is timed in all runtimes in "
     "turns. The ratio is the fastest peer's median over ours: below 1 the row is lost. It is clearly lost where the "
     "quartiles of the samples do not overlap. Session alone is a run of ONNX Runtime with the same inputs whose only "
-    "node does next to nothing: no node takes less."
+    "node does next to nothing: no node takes less. A row is out of reach where that takes as long as the fastest peer: "
+    "no operator of ONNX Runtime can win it. The figures include such rows."
 )
 
 
@@ -90,10 +92,10 @@ def rich_table(title: str, lines: list[list[str]]) -> Table:
 
 def summary_lines(found: list[Distribution]) -> Iterator[list[str]]:
     """The header, then a line for each distribution."""
-    yield ["operator", "rows", "least", "5th percentile", "median", "rows lost", "clearly lost"]
+    yield ["operator", "rows", "least", "5th percentile", "median", "rows lost", "clearly lost", "out of reach"]
     for each in found:
         figures = [f"{value:.2f}" for value in each.figures]
-        yield [each.title, str(len(each.ratios)), *figures, str(each.lost), str(each.clearly_lost)]
+        yield [each.title, str(len(each.ratios)), *figures, str(each.lost), str(each.clearly_lost), str(each.out_of_reach)]
 
 
 def lost_lines(rows: Sequence[RowResult]) -> Iterator[list[str]]:
@@ -121,10 +123,13 @@ def in_group(rows: Iterable[RowResult], group: Distribution) -> Iterator[RowResu
 
 
 def ratio_cell(result: RowResult) -> str:
-    """`0.98 (noise)` where the quartiles overlap."""
+    """`0.98 (noise)` where the quartiles overlap, `0.98 (out of reach)` where no operator can win."""
     value = ratio(result)
     assert value is not None
-    return f"{value:.2f}{'' if value >= 1 or clearly_lost(result) else ' (noise)'}"
+    if value >= 1:
+        return f"{value:.2f}"
+    why = ", ".join(["noise"] * (not clearly_lost(result)) + ["out of reach"] * out_of_reach(result))
+    return f"{value:.2f} ({why})" if why else f"{value:.2f}"
 
 
 def notes(runs: Sequence[Results]) -> Iterator[str]:
