@@ -107,10 +107,12 @@ def test_a_row_is_out_of_reach_where_the_session_alone_is_slower() -> None:
     slower = result_of(adaptive, [3.0, 3.0, 3.0], [2.0, 2.0, 2.0], session=2.5)
     overlapping = result_of(adaptive, [1.0, 3.0, 9.0], [1.0, 2.0, 9.0], session=2.5)
     faster = result_of(adaptive, [3.0, 3.0, 3.0], [2.0, 2.0, 2.0], session=1.9)
-    (found,) = distributions([slower, overlapping, faster])
-    assert (found.lost, found.clearly_lost, found.out_of_reach) == (3, 2, 2)
-    cells = ["0.67 (out of reach)", "0.67 (noise, out of reach)", "0.67"]
-    assert [ratio_cell(result) for result in (slower, overlapping, faster)] == cells
+    disturbed = result_of(adaptive, [3.0, 3.0, 3.0], [2.0, 2.0, 2.0], session=3.1)
+    results = [slower, overlapping, faster, disturbed]
+    (found,) = distributions(results)
+    assert (found.lost, found.clearly_lost, found.out_of_reach) == (4, 3, 2)
+    cells = ["0.67 (out of reach)", "0.67 (noise, out of reach)", "0.67", "0.67"]
+    assert [ratio_cell(result) for result in results] == cells
 
 
 class FakeRuntime:

@@ -61,9 +61,14 @@ def clearly_lost(result: RowResult) -> bool:
 
 
 def out_of_reach(result: RowResult) -> bool:
-    """Whether a session whose node does next to nothing takes as long as the fastest peer, or longer."""
+    """Whether a session whose node does next to nothing takes as long as the fastest peer, or longer.
+
+    Where it takes longer than ours, its samples were disturbed, and say nothing.
+    """
     peer, medians = result.fastest_peer, result.medians
-    return peer is not None and medians.get(SESSION, 0.0) >= medians[peer]
+    if peer is None or not {OURS, SESSION} <= medians.keys():
+        return False
+    return medians[peer] <= medians[SESSION] <= medians[OURS]
 
 
 def distributions(results: Iterable[RowResult]) -> list[Distribution]:
