@@ -95,7 +95,14 @@ def summary_lines(found: list[Distribution]) -> Iterator[list[str]]:
     yield ["operator", "rows", "least", "5th percentile", "median", "rows lost", "clearly lost", "out of reach"]
     for each in found:
         figures = [f"{value:.2f}" for value in each.figures]
-        yield [each.title, str(len(each.ratios)), *figures, str(each.lost), str(each.clearly_lost), str(each.out_of_reach)]
+        yield [
+            each.title,
+            str(len(each.ratios)),
+            *figures,
+            str(each.lost),
+            str(each.clearly_lost),
+            str(each.out_of_reach),
+        ]
 
 
 def lost_lines(rows: Sequence[RowResult]) -> Iterator[list[str]]:
