@@ -34,8 +34,9 @@ ABOUT = (
     "and paddings, adaptive sizes from 1 to 100, every type that a peer supports. Each row is timed in all runtimes in "
     "turns. The ratio is the fastest peer's median over ours: below 1 the row is lost. It is clearly lost where the "
     "quartiles of the samples do not overlap. Session alone is a run of ONNX Runtime with the same inputs whose only "
-    "node does next to nothing: no node takes less. A row is out of reach where that takes as long as the fastest "
-    "peer: no operator of ONNX Runtime can win it. The figures include such rows."
+    "node does next to nothing: no node takes less. A row is out of reach where that takes at least as long as the "
+    "fastest peer, and no longer than ours, as it would if its samples were disturbed: no operator of ONNX Runtime can "
+    "win it. The figures include such rows."
 )
 
 
