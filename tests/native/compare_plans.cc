@@ -136,7 +136,8 @@ std::string name_of(const RoiPlan& plan) {
   if (plan.mode == &RoiKernel::narrow_map) return "narrow map";
   if (plan.mode == &RoiKernel::few_channels) return "few channels";
   if (plan.mode == &RoiKernel::cells) return "cells";
-  return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "") + left;
+  const std::string blocks = plan.at_once > 1 ? ", " + std::to_string(plan.at_once) + " blocks" : "";
+  return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "") + blocks + left;
 }
 
 // Memory that is there before anything is timed.

@@ -162,8 +162,7 @@ void fuzz_roi_kernels(ByteSource& source) {
     return units;
   };
   job.tables.slots = job.tables.at_once = 1;
-  const bool is_single = job.dims.bins_y * job.dims.bins_x == 1;
-  if (is_single && shared && !job.tables.sweep && !job.stream) job.tables.at_once += job.dims.rois % 4;
+  if (shared && !job.tables.sweep) job.tables.at_once += job.dims.rois % 4;
   std::vector<RoiTask> tasks(static_cast<size_t>(job.tables.sweep ? job.dims.rois * job.dims.bins_y : 0));
   for (const RoiUnit& unit : units_of(job.tables.sweep ? 1 : 0)) {
     const auto count = static_cast<int32_t>(unit.end - unit.begin);

@@ -318,6 +318,14 @@ void learns_how_many_threads_there_are() {
   require(threads.workers(kLong) == 64, "no more workers than processors");
 }
 
+// Of the first ways; there are no others.
+onnx_maxpool::Trials::Costs costs_of(const std::vector<double>& known) {
+  onnx_maxpool::Trials::Costs costs;
+  costs.fill(onnx_maxpool::Trials::kNever);
+  std::copy(known.begin(), known.end(), costs.begin());
+  return costs;
+}
+
 // Each way is tried as often as it should be, whichever runs meet.
 void tries_ways_on_threads() {
   using onnx_maxpool::Trials;
@@ -330,7 +338,7 @@ void tries_ways_on_threads() {
     threads.emplace_back([&] {
       for (++ready; ready < kThreads;) std::this_thread::yield();
       for (int run = 0; run < 100; ++run) {
-        const Trials::Turn turn = shared.next({10, 20, 30, Trials::kNever, Trials::kNever, Trials::kNever});
+        const Trials::Turn turn = shared.next(costs_of({10, 20, 30}));
         for (const auto& count : runs) {
           require(!turn.is_last || count >= Trials::kTimes, "trials end before all ways were tried");
         }
@@ -346,14 +354,12 @@ void tries_ways_on_threads() {
 // Which of several ways is found to be the fastest (plans/trials.h).
 void tries_ways() {
   using onnx_maxpool::Trials;
-  constexpr double kNever = Trials::kNever;
   // The way that is found, of as many as there are lists of times, all of which should take as long but the last.
   const auto found = [&](const std::vector<std::vector<double>>& nanoseconds, double last_cost = 10) {
     Trials trials;
-    Trials::Costs costs;
-    costs.fill(kNever);
-    for (size_t way = 0; way < nanoseconds.size(); ++way) costs[way] = 10;
-    costs[nanoseconds.size() - 1] = last_cost;
+    std::vector<double> known(nanoseconds.size(), 10);
+    known.back() = last_cost;
+    const Trials::Costs costs = costs_of(known);
     std::vector<size_t> times(nanoseconds.size());
     for (Trials::Turn turn = trials.next(costs);; turn = trials.next(costs)) {
       if (turn.is_last) return turn.way;
@@ -370,13 +376,12 @@ void tries_ways() {
 
   // Runs of other costs: a way that took twice as long as it should takes so again.
   Trials trials;
-  const Trials::Costs small = {10, 11, kNever, kNever, kNever, kNever},
-                      large = {300, 200, kNever, kNever, kNever, kNever};
+  const Trials::Costs small = costs_of({10, 11}), large = costs_of({300, 200});
   for (Trials::Turn turn = trials.next(small); turn.is_trial; turn = trials.next(small)) {
     trials.took(turn, turn.cost * (turn.way == 0 ? 1 : 2));
   }
   require(trials.next(small).way == 0 && trials.next(large).way == 0, "costs are not corrected");
-  require(trials.next({300, 100, kNever, kNever, kNever, kNever}).way == 1, "costs are of no account");
+  require(trials.next(costs_of({300, 100})).way == 1, "costs are of no account");
 
   // All trials of the best way were disturbed: it is found once they are repeated, which is seldom.
   Trials disturbed;
@@ -384,7 +389,7 @@ void tries_ways() {
   size_t last_way = 1;
   for (int run = 0; run < 1000; ++run) {
     disturbed.count_run();
-    const Trials::Turn turn = disturbed.next({10, 10, kNever, kNever, kNever, kNever});
+    const Trials::Turn turn = disturbed.next(costs_of({10, 10}));
     last_way = turn.way;
     if (run == 31) require(turn.is_trial, "a trial is not repeated");
     if (run < 2 * Trials::kTimes) require(turn.is_trial, "a trial is left out");
@@ -403,7 +408,7 @@ void tries_ways() {
     int found = 0;
     for (int run = 0; run < runs; ++run) {
       seldom.count_run();
-      const Trials::Turn turn = seldom.next({10, last_cost, kNever, kNever, kNever, kNever});
+      const Trials::Turn turn = seldom.next(costs_of({10, last_cost}));
       if (turn.is_trial) seldom.took(turn, turn.cost);
       found += turn.is_trial && turn.way == 1;
     }

@@ -117,7 +117,8 @@ void covers_each_roi_once() {
                                     7,      channels / 16, 64,   16,   threads, images * channels * side * side * 4};
             const RoiWindows windows = unequal_rois(shape, images == 1 ? 0 : 12, 10);
             const RoiPlan plan = plan_rois(shape, windows);
-            require_each_roi_once(plan, windows, static_cast<int64_t>(plan.units.size()), shape.blocks);
+            const int64_t blocks = (shape.blocks + plan.at_once - 1) / plan.at_once;
+            require_each_roi_once(plan, windows, static_cast<int64_t>(plan.units.size()), blocks);
           }
         }
       }
@@ -144,7 +145,7 @@ void divides_the_last_blocks() {
   shape = vgg16(6);
   shape.threads = 8;
   const RoiPlan few = plan_of(shape, 38, 50);
-  require(shares(few) && few.units.size() == 32, "the work of few ROIs is divided");
+  require(shares(few) && static_cast<int64_t>(few.units.size()) * few.at_once == 32, "the work of few ROIs is divided");
   const RoiShape narrow = {1, 48, 7, 7, 6, 7, 7, 3, 64, 16, 2, 48 * 7 * 7 * 4};
   require(plan_of(narrow, 7, 7).units.size() == 3, "parts are handed out for nothing");
 }
@@ -347,7 +348,8 @@ void leaves_channels_of_many_images() {
             ++(is_left ? alone : by_blocks)[roi];
           }
         }
-        require(by_blocks == std::vector<int64_t>(400, 17), "blocks have not each ROI once");
+        const int64_t units = (17 + plan.at_once - 1) / plan.at_once;
+        require(by_blocks == std::vector<int64_t>(400, units), "blocks have not each ROI once");
         require(alone == std::vector<int64_t>(400, 1), "what is left has not each ROI once");
       }
     }
@@ -559,23 +561,44 @@ void estimates_work() {
   require(plan.cycles > 0 && plan.tallest == 0 && plan.levels == 0, "ROIs beyond the map");
 }
 
-// ROIs of one bin on several blocks of channels at once, where a thread has as many.
-void pools_single_bins_on_several_blocks() {
-  for (int64_t threads : {1, 2, 16, 100}) {
-    for (int64_t images : {1, 3}) {
-      const RoiShape shape = {images, 292, 14, 20, 200, 1, 1, 19, 64, 16, threads, images * 292 * 14 * 20 * 4, 64};
-      const RoiWindows windows = rois_of(shape, 5, 5);
-      for (const RoiPlan& plan : possible_plans(shape, windows)) {
-        if (!shares(plan)) {
-          require(plan.at_once == 1, "only tables are of several blocks");
-          continue;
+// A unit may have several blocks of channels, where a thread has as many.
+void pools_several_blocks() {
+  for (int64_t bins : {1, 3}) {
+    for (int64_t threads : {1, 2, 16, 100}) {
+      for (int64_t images : {1, 3}) {
+        const RoiShape shape = {images, 292, 14, 20, 200, bins, bins, 19, 64, 16, threads, images * 292 * 14 * 20 * 4,
+                                64};
+        const RoiWindows windows = rois_of(shape, 5, 5);
+        int64_t most = 1;
+        for (const RoiPlan& plan : possible_plans(shape, windows)) {
+          require(plan.at_once == 1 || shares(plan), "only tables are of several blocks");
+          if (!shares(plan)) continue;
+          most = std::max(most, plan.at_once);
+          const int64_t blocks = plan.left > 0 ? 18 : 19, units = (blocks + plan.at_once - 1) / plan.at_once;
+          require_each_roi_once(plan, windows, plan.left_begin, units);
         }
-        require(plan.at_once <= std::max<int64_t>(19 * images / threads, 1), "a thread has nothing to do");
-        require(threads > 1 || plan.sweep || plan.at_once > 1, "a unit has one block");
-        const int64_t blocks = plan.left > 0 ? 18 : 19, units = (blocks + plan.at_once - 1) / plan.at_once;
-        require_each_roi_once(plan, windows, plan.left_begin, units);
+        require(most <= std::max<int64_t>(19 * images / threads, 1), "a thread has nothing to do");
+        require(threads > 2 || most > 1, "no unit has several blocks");
       }
     }
+  }
+}
+
+// Where vectors are narrow, by the model; where they are wide, it may be found out.
+void chooses_several_blocks() {
+  for (int64_t bytes : {32, 64}) {
+    const int64_t lanes = bytes / 4;
+    const RoiShape shape = {1, 256, 24, 24, 200, 7, 7, 256 / lanes, bytes, lanes, 1, 256 * 24 * 24 * 4, bytes};
+    const RoiWindows windows = rois_of(shape, 10, 10);
+    require((plan_rois(shape, windows).at_once > 1) == (bytes == 32), "the choice of several blocks");
+    TrialsByShape trials;
+    std::set<int64_t> tried;
+    for (int run = 0; run < 64; ++run) {
+      const RoiPlan plan = plan_rois(shape, windows, &trials);
+      if (plan.trials) plan.trials->took(plan.turn, plan.time);
+      if (plan.trials && shares(plan)) tried.insert(plan.at_once);
+    }
+    require(tried.size() > 1 && *tried.begin() == 1, "several blocks and one are not both tried");
   }
 }
 
@@ -583,7 +606,8 @@ void pools_single_bins_on_several_blocks() {
 
 int main() {
   groups_by_image();
-  pools_single_bins_on_several_blocks();
+  pools_several_blocks();
+  chooses_several_blocks();
   covers_each_roi_once();
   divides_the_last_blocks();
   divides_the_largest_image();

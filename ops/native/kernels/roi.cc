@@ -28,11 +28,15 @@ struct Scratch {
   using V = Vector<Key, bytes>;
   static constexpr int kLanes = bytes / sizeof(Key);
   static int64_t bins_of(const RoiDims& dims) { return dims.bins_y * dims.bins_x; }
+  static int64_t line_vectors(const RoiJob& job) { return job.tables.at_once * job.dims.width + kLanes; }
+  static int64_t bins_vectors(const RoiJob& job) {
+    return job.tables.slots * job.tables.at_once * bins_of(job.dims) + kLanes;
+  }
 
   static size_t separate_bytes(const RoiJob& job) {
     const int64_t bins = bins_of(job.dims);
-    return sizeof(V) * static_cast<size_t>(job.dims.width + kLanes + job.tables.slots * bins + kLanes +
-                                           BinWriter<Key, bytes>::vectors(bins, job.stream));
+    return sizeof(V) * static_cast<size_t>(line_vectors(job) + bins_vectors(job) +
+                                           BinWriter<Key, bytes>::vectors(job.tables.at_once, bins, job.stream));
   }
   static size_t shared_bytes(const RoiJob& job) {
     return separate_bytes(job) + sizeof(V) * static_cast<size_t>(SparseTables<Key, bytes>::vectors(job));
@@ -40,14 +44,15 @@ struct Scratch {
 
   Scratch(const RoiJob& job, void* memory)
       : line(static_cast<V*>(memory)),
-        bins(line + job.dims.width + kLanes),
-        buffers(bins + job.tables.slots * bins_of(job.dims) + kLanes),
-        tables(buffers + BinWriter<Key, bytes>::vectors(bins_of(job.dims), job.stream)) {}
+        bins(line + line_vectors(job)),
+        buffers(bins + bins_vectors(job)),
+        tables(buffers + BinWriter<Key, bytes>::vectors(job.tables.at_once, bins_of(job.dims), job.stream)) {}
 
   V *const line, *const bins, *const buffers, *const tables;
 };
 
-// Pools ROIs of one image, on a block of channels, or those of one bin on several.
+// Pools ROIs of one image, on a block of channels or, from tables, on several: what is found out about an ROI then
+// serves all of them, and what they write is one piece.
 template <class Key, int bytes>
 class RoiPool {
   using V = Vector<Key, bytes>;
@@ -72,8 +77,13 @@ class RoiPool {
         pool.pool_single(rois[job.tables.sweep ? tasks[i].slot : i], channels, table);
       }
     } else if (job.tables.sweep) {
-      for (int64_t i = 0; i < count * job.dims.bins_y; ++i) pool.pool_row(rois[tasks[i].slot], tasks[i], lines_of);
+      for (int64_t i = 0; i < count * job.dims.bins_y; ++i) {
+        pool.pool_row(rois[tasks[i].slot], tasks[i], kOneBlock, lines_of);
+      }
       for (int64_t slot = 0; slot < count; ++slot) pool.write(rois[slot], slot);
+    } else if (channels > Map::kLanes) {
+      table.fill(all.start);
+      for (int64_t i = 0; i < count; ++i) pool.pool_blocks(rois[i], channels, table);
     } else {
       table.fill(all.start);
       for (int64_t i = 0; i < count; ++i) pool.pool_roi(rois[i], lines_of);
@@ -88,7 +98,7 @@ class RoiPool {
       pool.pool_roi(job.rois_by_image[i], [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
         V* const line = pool.scratch_.line;
         pool.map_.max_of_rows(rows, columns, line);
-        return {line, columns.start, 0, {}, 0, 0, 0};
+        return {line, columns.start, 0, {}, 0, 0};
       });
     }
     pool.copy_.finish();
@@ -100,7 +110,7 @@ class RoiPool {
         map_(job, image, block),
         scratch_(job, scratch),
         bins_(Memory::bins_of(job.dims)),
-        writer_(map_.order, map_.channels, bins_, job.stream, scratch_.buffers) {}
+        writer_(map_.order, job.tables.at_once, bins_, job.stream, scratch_.buffers) {}
 
   // The rows of the map that the ROIs reach.
   static RoiWindow rows_of(const RoiJob& job, const int64_t* rois, int64_t count) {
@@ -116,13 +126,22 @@ class RoiPool {
 
   template <class LinesOf>
   void pool_roi(int64_t roi, LinesOf lines_of) {
-    for (int32_t row = 0; row < job_.dims.bins_y; ++row) pool_row(roi, {0, row}, lines_of);
+    for (int32_t row = 0; row < job_.dims.bins_y; ++row) pool_row(roi, {0, row}, kOneBlock, lines_of);
     write(roi, 0);
+  }
+
+  // The bins of so many channels, which are those of several blocks.
+  void pool_blocks(int64_t roi, int64_t channels, SparseTables<Key, bytes>& table) {
+    const Blocks blocks = {(channels + Map::kLanes - 1) / Map::kLanes, table.block(), bins_};
+    for (int32_t row = 0; row < job_.dims.bins_y; ++row) {
+      pool_row(roi, {0, row}, blocks, [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); });
+    }
+    writer_.write(scratch_.bins, channels, place_of(roi), copy_);
   }
 
   // A row of an ROI's bins; `lines_of(rows, columns)` gives lines that stand for these rows of the map.
   template <class LinesOf>
-  ONNX_MAXPOOL_INLINE void pool_row(int64_t roi, RoiTask task, LinesOf lines_of) {
+  ONNX_MAXPOOL_INLINE void pool_row(int64_t roi, RoiTask task, Blocks blocks, LinesOf lines_of) {
     const int64_t bins_x = job_.dims.bins_x;
     const RoiWindow rows = job_.rows[roi * job_.dims.bins_y + task.row];
     const RoiWindow* columns = job_.columns + roi * bins_x;
@@ -134,14 +153,16 @@ class RoiPool {
     V* const bin = scratch_.bins + task.slot * bins_ + task.row * bins_x;
     const V empty = V{} - map_.order.offset;  // the key of 0 (M9)
     if (rows.start >= rows.end || span.start >= span.end) {
-      for (int64_t j = 0; j < bins_x; ++j) bin[j] = empty;
+      for (int64_t n = 0; n < blocks.count; ++n) {
+        for (int64_t j = 0; j < bins_x; ++j) bin[n * blocks.bins + j] = empty;
+      }
       return;
     }
-    pool_bins(lines_of(rows, span), columns, bins_x, widths, span, empty, scratch_.line, bin, copy_);
+    pool_bins(lines_of(rows, span), columns, bins_x, widths, span, blocks, empty, scratch_.line, bin, copy_);
   }
 
   // The ROI's only bin, of so many channels. Where windows are small, as most are that are one bin, jumps cost more
-  // than what they spare. What is found out about the ROI serves all blocks, and what these write lies side by side.
+  // than what they spare.
   ONNX_MAXPOOL_INLINE void pool_single(int64_t roi, int64_t channels, SparseTables<Key, bytes>& table) {
     const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
     const KeyOrder<Key> order = map_.order;
@@ -157,7 +178,7 @@ class RoiPool {
     const Lines<V> lines = table.lines_of(rows);
     const V *last = lines.last + columns.start, *first = lines.before ? lines.at(0) + columns.start : last;
     const int64_t end = columns.end - columns.start - 1, middle = (end + 1) / 2;
-    for (int64_t block = 0; channels > 0; channels -= Map::kLanes, block += lines.block) {
+    for (int64_t block = 0; channels > 0; channels -= Map::kLanes, block += table.block()) {
       V best = max(max(max(first[0], last[0]), max(first[end], last[end])), max(first[middle], last[middle]));
       if (end > 2) {
         for (int64_t x = 1; x < end; ++x) best = max(best, max(first[x], last[x]));
@@ -167,12 +188,14 @@ class RoiPool {
         for (int64_t x = 0; x <= end; ++x) best = max(best, line[x]);
       }
       write(best);
-      first += lines.block;
-      last += lines.block;
+      first += table.block();
+      last += table.block();
     }
   }
 
-  void write(int64_t roi, int64_t slot) { writer_.write(scratch_.bins + slot * bins_, place_of(roi), copy_); }
+  void write(int64_t roi, int64_t slot) {
+    writer_.write(scratch_.bins + slot * bins_, map_.channels, place_of(roi), copy_);
+  }
   Key* place_of(int64_t roi) const {
     return static_cast<Key*>(job_.y) + (roi * job_.dims.channels + map_.channel) * bins_;
   }

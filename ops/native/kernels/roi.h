@@ -35,7 +35,7 @@ struct RoiTables {
   bool sweep;
   int64_t tallest;  // window along y
   int64_t slots;    // for the bins of so many ROIs at once: 1 without a sweep
-  // Blocks of channels that a unit pools: 1 but where ROIs have one bin, without a sweep, and not past the caches.
+  // Blocks of channels that a unit pools: 1 in a sweep.
   int64_t at_once;
 };
 

@@ -33,7 +33,6 @@ struct Lines {
   int64_t before;
   TableRows<V> table;
   int64_t start, step;
-  int64_t block;  // vectors from a block of channels to the next one
   const V* at(int64_t n) const { return table.at(start + n * step); }
 };
 
@@ -78,13 +77,16 @@ class SparseTables {
     }
   }
 
+  // Vectors from a block of channels to the next one.
+  int64_t block() const { return block_; }
+
   // The lines that stand for these rows, of which there is one or more.
   ONNX_MAXPOOL_INLINE Lines<V> lines_of(RoiWindow rows) {
     if (rows.start < filled_) fill(rows.start);
     const int most = 31 - __builtin_clz(static_cast<unsigned>(rows.end - rows.start));
     const int k = most < levels_ ? most : levels_;
     const int64_t step = int64_t{1} << k;
-    return {tables_[k].at(rows.end - step), 0, (rows.end - rows.start - 1) >> k, tables_[k], rows.start, step, block_};
+    return {tables_[k].at(rows.end - step), 0, (rows.end - rows.start - 1) >> k, tables_[k], rows.start, step};
   }
 
  private:

@@ -27,41 +27,29 @@ class BinWriter {
   static constexpr int kFewBins = kStrip / 4, kFourBins = 4;
 
  public:
-  // Of the buffers from which it streams, if it does.
-  static int64_t vectors(int64_t bins, bool stream) { return stream ? 2 * vectors_of_one(bins) : 0; }
+  // Of the buffers from which it streams so many blocks of channels at a time, if it does.
+  static int64_t vectors(int64_t blocks, int64_t bins, bool stream) {
+    return stream ? 2 * vectors_of_one(blocks, bins) : 0;
+  }
 
-  // Of ROIs with so many bins, for so many of the lanes' channels. Streams by way of `buffers`.
-  BinWriter(KeyOrder<Key> order, int channels, int64_t bins, bool stream, V* buffers)
+  // Of ROIs with so many bins. Streams by way of `buffers`.
+  BinWriter(KeyOrder<Key> order, int64_t blocks, int64_t bins, bool stream, V* buffers)
       : order_(order),
-        channels_(channels),
         bins_(bins),
         pitch_(stream ? streamed_pitch(bins) : bins),
         stream_(stream),
-        buffers_(buffers) {}
+        buffers_{buffers, stream ? buffers + vectors_of_one(blocks, bins) : nullptr} {}
 
-  // `from` are the bins, (bins), and a vector's lanes of room; `destination` is of (channels, bins).
-  ONNX_MAXPOOL_NOINLINE void write(const V* from, Key* destination, StreamedCopy& copy) {
-    // The buffer that the last ROI's copy does not still read.
-    second_ = !second_;
-    Key* out = stream_ ? reinterpret_cast<Key*>(buffers_ + second_ * vectors_of_one(bins_)) : destination;
-    const int64_t rest = bins_ % kStrip;
-    int64_t end = bins_;
-    if (kHasFourBins && bins_ == kFourBins && channels_ == kLanes) {
-      write_four(from, out);
-      end = 0;
-    } else if (bins_ <= kBlockLanes) {
-      write_blocks(from, out);
-      end = 0;
-    } else if (channels_ < kLanes) {
-      while (end > 0) end = write_part(from, out, end, kLanes, copy);
-    } else if (rest <= kFewBins) {
-      end -= rest;
-      write_columns(from, out, end, copy);
-    } else if (!stream_) {
-      end = write_part(from, out, end, kStrip, copy);
+  // `from` are the bins of each block of channels, (blocks, bins), and a vector's lanes of room; `destination` is of
+  // (channels, bins).
+  ONNX_MAXPOOL_NOINLINE void write(const V* from, int64_t channels, Key* destination, StreamedCopy& copy) {
+    second_ = !second_;  // the buffer that the last ROI's copy does not still read
+    Key* const all = stream_ ? reinterpret_cast<Key*>(buffers_[second_]) : destination;
+    Key* out = all;
+    for (int64_t left = channels; left > 0; left -= kLanes, from += bins_, out += kLanes * pitch_) {
+      write_block(from, static_cast<int>(left < kLanes ? left : kLanes), out, copy);
     }
-    if (end > 0) write_strips(from, out, (end - 1) / kStrip * kStrip, copy);
-    if (stream_) begin_copy(destination, out, copy);
+    if (stream_) begin_copy(destination, channels, all, copy);
   }
 
  private:
@@ -77,15 +65,33 @@ class BinWriter {
     constexpr int64_t kManyBins = 64;
     return bins < kManyBins || bins % kLineLanes == 0 ? bins : (bins / kLineLanes + 2) * kLineLanes;
   }
-  static int64_t vectors_of_one(int64_t bins) { return streamed_pitch(bins) + kLanes; }
+  static int64_t vectors_of_one(int64_t blocks, int64_t bins) { return blocks * streamed_pitch(bins) + kLanes; }
 
-  ONNX_MAXPOOL_INLINE void begin_copy(Key* to, Key* from, StreamedCopy& copy) {
-    if (pitch_ == bins_) return copy.begin(to, from, static_cast<size_t>(channels_ * bins_ * kSize));
+  ONNX_MAXPOOL_INLINE void begin_copy(Key* to, int64_t channels, Key* from, StreamedCopy& copy) {
+    if (pitch_ == bins_) return copy.begin(to, from, static_cast<size_t>(channels * bins_ * kSize));
     using Line = Vector<Key, kVectorBytes>;
-    for (int c = 1; c < channels_; ++c) store(from + (c - 1) * pitch_ + bins_, load<Line>(from + c * pitch_));
+    for (int64_t c = 1; c < channels; ++c) store(from + (c - 1) * pitch_ + bins_, load<Line>(from + c * pitch_));
     StreamedRows& rows = rows_[second_];  // the other one's copy may still go on
-    rows = {channels_, bins_ * kSize, pitch_ * kSize};
+    rows = {channels, bins_ * kSize, pitch_ * kSize};
     copy.begin(to, from, rows);
+  }
+
+  ONNX_MAXPOOL_INLINE void write_block(const V* from, int channels, Key* out, StreamedCopy& copy) const {
+    const int64_t rest = bins_ % kStrip;
+    int64_t end = bins_;
+    if (kHasFourBins && bins_ == kFourBins && channels == kLanes) return write_four(from, out);
+    if (bins_ <= kBlockLanes) return write_blocks(from, channels, out);
+    if (channels < kLanes) {
+      while (end > 0) end = write_part(from, channels, out, end, kLanes, copy);
+      return;
+    }
+    if (rest <= kFewBins) {
+      end -= rest;
+      write_columns(from, out, end, copy);
+    } else if (!stream_) {
+      end = write_part(from, channels, out, end, kStrip, copy);
+    }
+    if (end > 0) write_strips(from, out, (end - 1) / kStrip * kStrip, copy);
   }
 
   // Four bins of as many channels as there are lanes, which are four vectors of the output.
@@ -107,16 +113,16 @@ class BinWriter {
   // All bins, of which there are no more than a block's lanes: a block for each channel, in the channels' order, as
   // each overwrites what the one before leaves beyond its bins. What the last ones would write beyond the block of
   // channels is others' place.
-  ONNX_MAXPOOL_INLINE void write_blocks(const V* from, Key* out) const {
-    if (bins_ == 1) return store_n(out, order_.from_key(from[0]), channels_);
+  ONNX_MAXPOOL_INLINE void write_blocks(const V* from, int channels, Key* out) const {
+    if (bins_ == 1) return store_n(out, order_.from_key(from[0]), channels);
     V bins[kBlockLanes], other[kBlockLanes];
     for (int i = 0; i < kBlockLanes; ++i) bins[i] = order_.from_key(from[i]);
     V *now = bins, *next = other;
     transpose_in_blocks<Key, kBlockLanes>(now, next);
-    if (channels_ == kLanes) return store_blocks(now, out, typename MakeSequence<kLanes / kBlockLanes>::type{});
+    if (channels == kLanes) return store_blocks(now, out, typename MakeSequence<kLanes / kBlockLanes>::type{});
     Key all[kLanes * kBlockLanes + kBlockLanes];
     store_blocks(now, all, typename MakeSequence<kLanes / kBlockLanes>::type{});
-    copy_elements(all, channels_ * bins_, out);
+    copy_elements(all, channels * bins_, out);
   }
   // Fewer than a call to copy them would take.
   static ONNX_MAXPOOL_INLINE void copy_elements(const Key* from, int64_t count, Key* to) {
@@ -145,12 +151,11 @@ class BinWriter {
 
   // The last strip before `end`, of strips of so many bins, where channels may be missing, and nothing may stick out of
   // the block: others write beside it. Returns where the strip begins.
-  ONNX_MAXPOOL_NOINLINE int64_t write_part(const V* from, Key* out, int64_t end, int64_t strip,
+  ONNX_MAXPOOL_NOINLINE int64_t write_part(const V* from, int channels, Key* out, int64_t end, int64_t strip,
                                            StreamedCopy& copy) const {
     const int64_t first = (end - 1) / strip * strip;
     const KeyOrder<Key> order = order_;
     const int64_t pitch = pitch_;
-    const int channels = channels_;
     V square[kLanes];
     for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
     transpose<Key, kLanes>(square);
@@ -221,10 +226,9 @@ class BinWriter {
   }
 
   const KeyOrder<Key> order_;
-  const int channels_;
   const int64_t bins_, pitch_;  // pitch: from a channel's bins to the next one's
   const bool stream_;
-  V* const buffers_;
+  V* const buffers_[2];
   bool second_ = false;
   StreamedRows rows_[2] = {{0, 0, 0}, {0, 0, 0}};  // of each buffer
 };

@@ -83,7 +83,8 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   const int64_t width = std::max<int64_t>(columns[shape_.bins_x - 1].end - columns[0].start, 0),
                 tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
   const auto tall = static_cast<double>(tallest), wide = static_cast<double>(widest);
-  narrow_map_ += bins_y * (kBinRow + kBinColumn * wide + kBinLine * tall);
+  narrow_map_ += bins_y * ((has_64_byte_vectors_ ? kBinRow : kNarrowerBinRow) +
+                           (has_64_byte_vectors_ ? kBinColumn : kNarrowerBinColumn) * wide + kBinLine * tall);
   cells_ += bins_y * static_cast<double>(shape_.bins_x) * (kCellsBin + kCell * tall * wide);
   add_few_channels(width, tallest, widest, weight);
   if (tallest == 0 || width == 0) return;
@@ -207,7 +208,8 @@ double RoiCost::shared(int levels, double blocks) const {
   const auto rois = static_cast<double>(shape_.rois), rows = static_cast<double>(shape_.bins_y);
   const double cells = blocks * shared_[static_cast<size_t>(levels)];
   if (shape_.has_single_bins()) return cells + rois * (kSingleBin + (blocks - 1) * kSingleBinAgain);
-  return cells + blocks * rois * (kRoi + rows * (kBinsRow + kBin * static_cast<double>(shape_.bins_x)));
+  const double found = (kRoi + rows * kBinsRow) * (1 + (blocks - 1) * (has_64_byte_vectors_ ? kAgain : kNarrowerAgain));
+  return cells + rois * (found + blocks * rows * kBin * static_cast<double>(shape_.bins_x));
 }
 
 double RoiCost::fill_narrow_map(double channels) const {

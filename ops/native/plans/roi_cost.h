@@ -21,10 +21,13 @@ constexpr double kTable = 5;     // a cell of a table
 constexpr double kReduce = 2.5;  // a cell of a line that goes into another
 constexpr double kColumn = 2;    // a cell of a line, in a bin
 constexpr double kBin = 8;       // a bin: transposed and stored
-constexpr double kBinsRow = 30;  // a row of bins: its lines are found
 constexpr double kRoi = 15;
-constexpr double kSingleBin = 20;  // an ROI of one bin, with all of these; and each further block of the same unit
-constexpr double kSingleBinAgain = 10;
+constexpr double kBinsRow = 30;  // a row of bins: its lines are found
+// The last two, of each further block of the same unit, in proportion. Of vectors of 64 bytes, several blocks of more
+// than one bin had no gain when they were measured (docs/benchmark/rois.md); trials may find one.
+constexpr double kAgain = 1.1, kNarrowerAgain = 0.15;
+// An ROI of one bin, with all of these; and each further block of the same unit.
+constexpr double kSingleBin = 20, kSingleBinAgain = 10;
 constexpr double kFarBin = 12;  // a bin that a sweep keeps beyond the second-level cache
 constexpr double kUnit = 250;
 
@@ -44,10 +47,11 @@ constexpr double kRowLine = 3, kFarRowLine = 4;
 constexpr double kNarrowerLine = 9;
 
 // For each channel of a narrow map.
-constexpr double kNarrowRow = 3;  // a row of the map
-constexpr double kBinRow = 5;     // a row of bins
-constexpr double kBinColumn = 1;  // each column of its widest bin
-constexpr double kBinLine = 1;    // each row of its bins
+constexpr double kNarrowRow = 3;                                // a row of the map
+constexpr double kBinRow = 5;                                   // a row of bins
+constexpr double kBinColumn = 1;                                // each column of its widest bin
+constexpr double kNarrowerBinRow = 10, kNarrowerBinColumn = 2;  // the same of vectors of less than 64 bytes
+constexpr double kBinLine = 1;                                  // each row of its bins
 // For each unit: an ROI, and a column of its bins.
 constexpr double kNarrowMapRoi = 40, kPermutation = 4;
 

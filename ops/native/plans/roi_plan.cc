@@ -15,9 +15,9 @@ constexpr int64_t kLargestBins = int64_t{8} << 20, kBinsInCache = kSecondCache /
 constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
 // Of a narrow map that is no taller, a unit's channels are 32 KiB, and mostly in the first-level cache.
 constexpr int64_t kTallestNarrowMap = 32;
-// Of ROIs of one bin, a unit pools as many blocks as have tables of so many bytes in all, within these bounds: fewer
-// spare little, and more no more.
-constexpr int64_t kTablesAtOnce = kSecondCache / 2, kFewAtOnce = 2, kMostAtOnce = 8;
+// Without a sweep, a unit pools as many blocks as have tables and bins of so many bytes in all, within these bounds:
+// fewer spare little, and more no more. Each bin is in three places: pooled, and in the buffers from which it streams.
+constexpr int64_t kBytesAtOnce = kSecondCache / 2, kFewAtOnce = 2, kMostAtOnce = 8;
 // More would leave few units to share out among threads, and are seldom pooled faster by themselves.
 constexpr int64_t kFewChannels = 128;
 
@@ -135,10 +135,13 @@ class Planner {
   Ways ways(int64_t threads) const {
     Ways ways{};
     ways[0] = with_or_without_left(separate(threads, shape_.blocks));
-    if (const int levels = best_levels(false); levels >= 0)
+    if (const int levels = best_levels(false, threads); levels >= 0) {
       ways[1] = with_or_without_left(shared(levels, threads, shape_.blocks));
-    if (const int levels = best_levels(true); levels >= 0)
+      if (ways[1].at_once > 1) ways[6] = with_or_without_left(shared(levels, threads, shape_.blocks, 1));
+    }
+    if (const int levels = best_levels(true, threads); levels >= 0) {
       ways[2] = with_or_without_left(shared(levels, threads, shape_.blocks));
+    }
     if (may_permute()) ways[3] = narrow_map(threads);
     if (has_few_channels()) {
       ways[4] = few_channels(shape_.channels, threads);
@@ -156,11 +159,11 @@ class Planner {
   bool may_share(int levels) const {
     return (levels == 0 || (int64_t{1} << levels) <= tallest_) && fit(shape_, tallest_, levels);
   }
-  // Of so many blocks of channels.
-  Way shared(int levels, int64_t threads, int64_t blocks) const {
+  // Of so many blocks of channels, of which a unit has at most so many at once.
+  Way shared(int levels, int64_t threads, int64_t blocks, int64_t most = kMostAtOnce) const {
     const bool sweep = sweeps(shape_, levels);
-    const int64_t most = sweep ? 1 : at_once_of(levels, threads, blocks), units = (blocks + most - 1) / most,
-                  at_once = (blocks + units - 1) / units;  // the last unit has about as many
+    const int64_t at_once = sweep ? 1 : std::min(at_once_of(levels, threads, blocks), most),
+                  units = (blocks + at_once - 1) / at_once;
     const double of_unit = static_cast<double>(blocks) / static_cast<double>(units);
     const RoiDivision whole = {
         units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois(), shape_.rois, sweep, threads};
@@ -177,13 +180,15 @@ class Planner {
     const Way few = within(kBinsInCache), many = within(kLargestBins);
     return few.time() <= many.time() ? few : many;
   }
-  // No unit has several blocks where a thread has few.
+  // No unit has several blocks where a thread has few, and threads have about as many.
   int64_t at_once_of(int levels, int64_t threads, int64_t blocks) const {
-    if (!shape_.has_single_bins()) return 1;
-    const int64_t table = (levels + 1) * shape_.height * shape_.width * shape_.vector_bytes;
+    const int64_t vectors = (levels + 1) * shape_.height * shape_.width + 3 * shape_.bins_y * shape_.bins_x;
+    const int64_t block = vectors * shape_.vector_bytes;
     const int64_t of_thread = blocks * static_cast<int64_t>(groups_.size()) / threads;
-    return std::max<int64_t>(std::min({std::clamp(kTablesAtOnce / table, kFewAtOnce, kMostAtOnce), of_thread, blocks}),
-                             1);
+    const int64_t most = std::min(std::clamp(kBytesAtOnce / block, kFewAtOnce, kMostAtOnce), of_thread);
+    if (most <= 1) return 1;
+    const int64_t turns = (blocks + most * threads - 1) / (most * threads), units = turns * threads;
+    return (blocks + units - 1) / units;
   }
   // A way of blocks of channels that leaves the last one, if that should take clearly less time than this block.
   Way with_or_without_left(const Way& all) const {
@@ -195,7 +200,8 @@ class Planner {
   bool may_leave_channels() const { return cost_.channels_left() > 0 && shape_.line_bytes > 0; }
   Way with_left(const Way& all) const {
     const int64_t threads = all.division.threads, full = shape_.blocks - 1;
-    Way way = all.mode == &RoiKernel::separate ? separate(threads, full) : shared(all.levels, threads, full);
+    Way way =
+        all.mode == &RoiKernel::separate ? separate(threads, full) : shared(all.levels, threads, full, all.at_once);
     way.left = cost_.channels_left();
     way.of_left = few_channels(way.left, threads).division;
     return way;
@@ -203,9 +209,10 @@ class Planner {
 
   // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
   // costs more than its cells, which only a division knows, so that the two are not compared here.
-  int best_levels(bool sweep) const {
-    const auto cycles = [&](int levels) {
-      return cost_.fill(levels, 1) * static_cast<double>(groups_.size()) + cost_.shared(levels, 1);
+  int best_levels(bool sweep, int64_t threads) const {
+    const auto cycles = [&](int levels) {  // of a block
+      const auto blocks = static_cast<double>(sweep ? 1 : at_once_of(levels, threads, shape_.blocks));
+      return (cost_.fill(levels, blocks) * static_cast<double>(groups_.size()) + cost_.shared(levels, blocks)) / blocks;
     };
     int best = -1;
     for (int levels = 0; levels <= kMostLevels; ++levels) {
@@ -327,7 +334,9 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   add_blocks(planner.separate(shape.threads, shape.blocks), mode == &RoiKernel::separate);
   for (int levels = 0; levels <= kMostLevels; ++levels) {
     if (!planner.may_share(levels)) continue;
-    add_blocks(planner.shared(levels, shape.threads, shape.blocks), mode == &RoiKernel::shared && levels == 0);
+    const Way way = planner.shared(levels, shape.threads, shape.blocks);
+    add_blocks(way, mode == &RoiKernel::shared && levels == 0);
+    if (way.at_once > 1) add_blocks(planner.shared(levels, shape.threads, shape.blocks, 1), false);
   }
   if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map(shape.threads)));
   if (planner.has_few_channels() && mode != &RoiKernel::few_channels) {
