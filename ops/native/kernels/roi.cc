@@ -139,10 +139,19 @@ class RoiPool {
     writer_.write(scratch_.bins, channels, place_of(roi), copy_);
   }
 
-  // A row of an ROI's bins; `lines_of(rows, columns)` gives lines that stand for these rows of the map.
+  // A row of an ROI's bins, of which the rows before it are there; `lines_of(rows, columns)` gives lines that stand for
+  // these rows of the map.
   template <class LinesOf>
   ONNX_MAXPOOL_INLINE void pool_row(int64_t roi, RoiTask task, Blocks blocks, LinesOf lines_of) {
     const int64_t bins_x = job_.dims.bins_x;
+    V* const bin = scratch_.bins + task.slot * bins_ + task.row * bins_x;
+    if (repeats(job_.rows + roi * job_.dims.bins_y, task.row)) {
+      for (int64_t n = 0; n < blocks.count; ++n) {
+        V* const of_block = bin + n * blocks.bins;
+        for (int64_t j = 0; j < bins_x; ++j) of_block[j] = of_block[j - bins_x];
+      }
+      return;
+    }
     const RoiWindow rows = job_.rows[roi * job_.dims.bins_y + task.row];
     const RoiWindow* columns = job_.columns + roi * bins_x;
     // Bins overlap or touch, so the columns from the first bin's start to the last one's end are all wanted.
@@ -150,7 +159,6 @@ class RoiPool {
     const int32_t width = span.end - span.start;  // of the only bin, if there is one
     const BinWidths widths = {bins_x == 1 ? width : job_.widths[roi].least,
                               bins_x == 1 ? width : job_.widths[roi].most};
-    V* const bin = scratch_.bins + task.slot * bins_ + task.row * bins_x;
     const V empty = V{} - map_.order.offset;  // the key of 0 (M9)
     if (rows.start >= rows.end || span.start >= span.end) {
       for (int64_t n = 0; n < blocks.count; ++n) {

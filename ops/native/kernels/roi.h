@@ -50,13 +50,19 @@ struct RoiTask {
   int32_t slot, row;
 };
 
+// Functions here are internal to each file, as kernels are compiled for processors of their own.
+
+// Whether a row of an ROI's bins has the same rows of the map as the one before it, as where these are fewer than bins.
+static inline bool repeats(const RoiWindow* rows, int64_t row) {
+  return row > 0 && rows[row].start == rows[row - 1].start && rows[row].end == rows[row - 1].end;
+}
+
 // Table k has the maxima over 2^k rows: in row y, over rows y to y + 2^k of the map. Any number of rows is then two
 // lines, which may overlap, and more only where `levels` ends early. A sweep keeps of each table the rows that may
 // still be asked for, row y in place `y & mask` of a ring buffer.
 struct KeptRows {
   int64_t count, mask;
 };
-// Internal to each file, as kernels are compiled for processors of their own.
 static inline KeptRows kept_rows(int64_t height, int64_t tallest, int levels, bool sweep, int k) {
   if (!sweep) return {height, -1};
   // Below the last table a window is less than two table rows high; the next table is made of rows 2^k apart.

@@ -164,10 +164,10 @@ class FewChannelsPool {
     const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
     const Key* const end = this->end();
     const Key* plane = plane_of(image) + columns.start;
-    const int64_t channels = job_.channels.count, bins = dims.bins_y * dims.bins_x;
-    Key* to = static_cast<Key*>(job_.y) + (roi * dims.channels + job_.channels.first) * bins + first;
+    const int64_t channels = job_.channels.count, area = dims.bins_y * dims.bins_x;
+    Key* to = static_cast<Key*>(job_.y) + (roi * dims.channels + job_.channels.first) * area + first;
     // Where a piece is a whole row, its vector may reach into rows that are still to come.
-    Key* const room = count == dims.bins_x ? to + channels * bins : nullptr;
+    Key* const room = count == dims.bins_x ? to + channels * area : nullptr;
     const auto line_at = [&](const Key* from) {
       MapLine<Key, vectors> line{};
       for (int v = 0; v < vectors; ++v) {
@@ -180,14 +180,18 @@ class FewChannelsPool {
       if (is_far_ && channel + kAhead < channels) {
         fetch(plane + kAhead * cells, {rows[0].start, rows[dims.bins_y - 1].end}, width);
       }
+      V bins{};
       for (int64_t y = 0; y < dims.bins_y; ++y, to += dims.bins_x) {
-        const int64_t lines = rows[y].end - rows[y].start;
-        const Key* const from = plane + rows[y].start * dims.width;
-        V best = bins_of.empty;
-        if (lines > 0 && width > 0) {
-          best = bins_of(max_over_rows(lines, [&](int64_t line) { return line_at(from + line * dims.width); }));
+        if (!repeats(rows, y)) {
+          const int64_t lines = rows[y].end - rows[y].start;
+          const Key* const from = plane + rows[y].start * dims.width;
+          V best = bins_of.empty;
+          if (lines > 0 && width > 0) {
+            best = bins_of(max_over_rows(lines, [&](int64_t line) { return line_at(from + line * dims.width); }));
+          }
+          bins = order.from_key(best);
         }
-        store_n(to, order.from_key(best), count, room ? room : to);
+        store_n(to, bins, count, room ? room : to);
       }
     }
   }

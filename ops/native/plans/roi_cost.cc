@@ -25,6 +25,12 @@ int64_t largest(const RoiWindow* windows, int64_t count) {
   return std::max({size(0), size(count / 2), size(count - 1)});
 }
 
+// How many rows of an ROI's bins do not repeat the one before them: of an ROI with fewer rows of the map, these and the
+// pairs of neighbours.
+int64_t different_rows(const RoiWindow* rows, int64_t bins) {
+  return std::clamp<int64_t>(2 * (rows[bins - 1].end - rows[0].start) - 1, 1, bins);
+}
+
 // From 0 to 1 as `bytes` grow from one size to another: no cache ends at a byte.
 double beyond(double bytes, double from, double to) { return std::clamp((bytes - from) / (to - from), 0.0, 1.0); }
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
@@ -79,14 +85,15 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
 }
 
 void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight) {
-  const auto bins_y = static_cast<double>(shape_.bins_y) * weight;
+  const double all_bins_y = static_cast<double>(shape_.bins_y) * weight,
+               bins_y = static_cast<double>(different_rows(rows, shape_.bins_y)) * weight;
   const int64_t width = std::max<int64_t>(columns[shape_.bins_x - 1].end - columns[0].start, 0),
                 tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
   const auto tall = static_cast<double>(tallest), wide = static_cast<double>(widest);
-  narrow_map_ += bins_y * ((has_64_byte_vectors_ ? kBinRow : kNarrowerBinRow) +
-                           (has_64_byte_vectors_ ? kBinColumn : kNarrowerBinColumn) * wide + kBinLine * tall);
-  cells_ += bins_y * static_cast<double>(shape_.bins_x) * (kCellsBin + kCell * tall * wide);
-  add_few_channels(width, tallest, widest, weight);
+  narrow_map_ += all_bins_y * ((has_64_byte_vectors_ ? kBinRow : kNarrowerBinRow) +
+                               (has_64_byte_vectors_ ? kBinColumn : kNarrowerBinColumn) * wide + kBinLine * tall);
+  cells_ += all_bins_y * static_cast<double>(shape_.bins_x) * (kCellsBin + kCell * tall * wide);
+  add_few_channels(width, tallest, widest, bins_y, weight);
   if (tallest == 0 || width == 0) return;
   top_ = std::min<int64_t>(top_, rows[0].start);
   bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
@@ -120,7 +127,7 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
   at_most_[levels] += with(levels);
 }
 
-void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, double weight) {
+void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, double rows, double weight) {
   const auto tall = static_cast<double>(tallest);
   if (shape_.has_single_bins()) {
     const FoldCosts& cost = has_64_byte_vectors_ ? kFolds : kNarrowerFolds;
@@ -128,7 +135,7 @@ void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, d
     few_channels_rois_ += weight * cost.roi;
     return;
   }
-  const auto bins_x = static_cast<double>(shape_.bins_x), rows = static_cast<double>(shape_.bins_y) * weight;
+  const auto bins_x = static_cast<double>(shape_.bins_x);
   const int64_t lanes = shape_.lookup_lanes, most_vectors = most_lookup_vectors(shape_.line_bytes);
   if (lanes > 0 && widest <= most_vectors * lanes && width <= kLookedUpVectors * lanes) {
     const int64_t vectors = width > lanes ? most_vectors : 1, most = vectors * lanes;
@@ -141,7 +148,9 @@ void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, d
     // Of wide bins, the cells become the best of several first.
     const auto steps = static_cast<double>(std::min<int64_t>(widest, 5)), of_row = static_cast<double>(vectors);
     const LookupCosts& cost = has_64_byte_vectors_ ? kLookups : kNarrowerLookups;
-    few_channels_ += rows * pieces * (cost.piece_row + of_row * (cost.lookup * steps + cost.line * tall));
+    const double all_rows = static_cast<double>(shape_.bins_y) * weight;
+    few_channels_ += pieces * (rows * (cost.piece_row + of_row * (cost.lookup * steps + cost.line * tall)) +
+                               (all_rows - rows) * cost.repeated_row);
     few_channels_rois_ += weight * (cost.roi + cost.piece * pieces);
     return;
   }

@@ -61,11 +61,12 @@ constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVec
                  kWideBin = 2.5, kNarrowerLineRow = 4, kNarrowerLineVector = 2;
 
 // The same of bins that are looked up: an ROI, and each piece of its rows of bins; for each channel such a piece, and
-// for each of its vectors a step by which bins are taken, and a row of the map. Of vectors of 64 bytes, and of less.
+// for each of its vectors a step by which bins are taken, and a row of the map; and a row of bins that repeats the one
+// before it. Of vectors of 64 bytes, and of less.
 struct LookupCosts {
-  double roi, piece, piece_row, lookup, line;
+  double roi, piece, piece_row, lookup, line, repeated_row;
 };
-constexpr LookupCosts kLookups = {50, 25, 11, 1.6, 1.2}, kNarrowerLookups = {70, 5, 13, 1, 3.5};
+constexpr LookupCosts kLookups = {50, 25, 11, 1.6, 1.2, 4}, kNarrowerLookups = {90, 7, 17, 1.3, 4.5, 10};
 
 // The same of ROIs of one bin, which is folded from the map: an ROI; and for each channel the bin, a row of the map,
 // and as many of its cells as a vector has.
@@ -122,7 +123,7 @@ class RoiCost {
 
  private:
   void add(const RoiWindow* rows, const RoiWindow* columns, double weight);
-  void add_few_channels(int64_t width, int64_t tallest, int64_t widest, double weight);
+  void add_few_channels(int64_t width, int64_t tallest, int64_t widest, double rows, double weight);
   // Of memory, for each channel.
   double lines(int64_t rows, int64_t width) const;
   double first_line(double line, double far_line) const;
