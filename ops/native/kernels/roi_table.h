@@ -72,7 +72,7 @@ class SparseTables {
       for (int64_t block = 0; block < blocks_; ++block) {
         const MapBlock<Key, bytes> map(job_, image_, first_ + block);
         map.pack(filled_ * width_, rows * width_, tables_[0].at(filled_) + block * block_);
-        for (int64_t y = filled_ + rows - 1; levels_ > 0 && y >= filled_; --y) fill_tables(y, block * block_);
+        fill_tables(filled_, rows, block * block_);
       }
     }
   }
@@ -98,13 +98,16 @@ class SparseTables {
     return rows * job.dims.width;
   }
 
-  // Row y of all tables but the first, of the block that is so many vectors on.
-  void fill_tables(int64_t y, int64_t block) {
-    for (int k = 1; k <= levels_ && y + (int64_t{1} << k) <= bottom_; ++k) {
-      const V* upper = tables_[k - 1].at(y) + block;
-      const V* lower = tables_[k - 1].at(y + (int64_t{1} << (k - 1))) + block;
-      V* to = tables_[k].at(y) + block;
-      for (int64_t x = 0; x < width_; ++x) to[x] = max(upper[x], lower[x]);
+  // So many rows from y on of all tables but the first, of the block that is so many vectors on: several are as one.
+  void fill_tables(int64_t y, int64_t rows, int64_t block) {
+    for (int k = 1; k <= levels_; ++k) {
+      const int64_t half = int64_t{1} << (k - 1), last = bottom_ - 2 * half;
+      if (last < y) return;
+      const V* const upper = tables_[k - 1].at(y) + block;
+      const V* const lower = tables_[k - 1].at(y + half) + block;
+      V* const to = tables_[k].at(y) + block;
+      const int64_t count = (last < y + rows - 1 ? last - y + 1 : rows) * width_;
+      for (int64_t x = 0; x < count; ++x) to[x] = max(upper[x], lower[x]);
     }
   }
 
