@@ -33,10 +33,12 @@ struct Scratch {
     return job.tables.slots * job.tables.at_once * bins_of(job.dims) + kLanes;
   }
 
+  static int64_t buffer_vectors(const RoiJob& job) {
+    return job.stream ? BinWriter<Key, bytes, StreamedCopy>::vectors(job.tables.at_once, bins_of(job.dims)) : 0;
+  }
+
   static size_t separate_bytes(const RoiJob& job) {
-    const int64_t bins = bins_of(job.dims);
-    return sizeof(V) * static_cast<size_t>(line_vectors(job) + bins_vectors(job) +
-                                           BinWriter<Key, bytes>::vectors(job.tables.at_once, bins, job.stream));
+    return sizeof(V) * static_cast<size_t>(line_vectors(job) + bins_vectors(job) + buffer_vectors(job));
   }
   static size_t shared_bytes(const RoiJob& job) {
     return separate_bytes(job) + sizeof(V) * static_cast<size_t>(SparseTables<Key, bytes>::vectors(job));
@@ -46,14 +48,14 @@ struct Scratch {
       : line(static_cast<V*>(memory)),
         bins(line + line_vectors(job)),
         buffers(bins + bins_vectors(job)),
-        tables(buffers + BinWriter<Key, bytes>::vectors(job.tables.at_once, bins_of(job.dims), job.stream)) {}
+        tables(buffers + buffer_vectors(job)) {}
 
   V *const line, *const bins, *const buffers, *const tables;
 };
 
 // Pools ROIs of one image, on a block of channels or, from tables, on several: what is found out about an ROI then
 // serves all of them, and what they write is one piece.
-template <class Key, int bytes>
+template <class Key, int bytes, class Copy>
 class RoiPool {
   using V = Vector<Key, bytes>;
   using Map = MapBlock<Key, bytes>;
@@ -71,7 +73,7 @@ class RoiPool {
     SparseTables<Key, bytes> table(job, unit.image, first, channels, pool.scratch_.tables, all.end);
     const auto lines_of = [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); };
     const RoiTask* tasks = job.tables.sweep ? job.tasks + unit.begin * job.dims.bins_y : nullptr;
-    if (pool.bins_ == 1 && !job.stream) {
+    if (pool.bins_ == 1 && !Copy::kStreams) {
       if (!job.tables.sweep) table.fill(all.start);
       for (int64_t i = 0; i < count; ++i) {
         pool.pool_single(rois[job.tables.sweep ? tasks[i].slot : i], channels, table);
@@ -110,7 +112,7 @@ class RoiPool {
         map_(job, image, block),
         scratch_(job, scratch),
         bins_(Memory::bins_of(job.dims)),
-        writer_(map_.order, job.tables.at_once, bins_, job.stream, scratch_.buffers) {}
+        writer_(map_.order, job.tables.at_once, bins_, scratch_.buffers) {}
 
   // The rows of the map that the ROIs reach.
   static RoiWindow rows_of(const RoiJob& job, const int64_t* rois, int64_t count) {
@@ -212,8 +214,8 @@ class RoiPool {
   const Map map_;
   const Memory scratch_;
   const int64_t bins_;  // of an ROI
-  BinWriter<Key, bytes> writer_;
-  StreamedCopy copy_;
+  BinWriter<Key, bytes, Copy> writer_;
+  Copy copy_;
 };
 
 // Pools ROIs of one image, cell by cell.
@@ -264,17 +266,25 @@ struct CellPool {
   }
 };
 
+using RunUnit = void(const RoiJob&, int64_t, void*);
+template <RunUnit plain, RunUnit streaming>
+void run_either(const RoiJob& job, int64_t number, void* scratch) {
+  (job.stream ? streaming : plain)(job, number, scratch);
+}
+
 template <class Key, int bytes>
 constexpr RoiKernel kernel() {
-  using Pool = RoiPool<Key, bytes>;
-  RoiKernel kernel = {bytes,
-                      {Scratch<Key, bytes>::shared_bytes, Pool::run_shared},
-                      {Scratch<Key, bytes>::separate_bytes, Pool::run_separate},
-                      {},
-                      0,
-                      {FewChannelsPool<Key>::scratch_bytes, FewChannelsPool<Key>::run},
-                      kVectorBytes,
-                      {CellPool<Key>::scratch_bytes, CellPool<Key>::run}};
+  using Pool = RoiPool<Key, bytes, NoCopy>;
+  using StreamingPool = RoiPool<Key, bytes, StreamedCopy>;
+  RoiKernel kernel = {
+      bytes,
+      {Scratch<Key, bytes>::shared_bytes, run_either<Pool::run_shared, StreamingPool::run_shared>},
+      {Scratch<Key, bytes>::separate_bytes, run_either<Pool::run_separate, StreamingPool::run_separate>},
+      {},
+      0,
+      {FewChannelsPool<Key>::scratch_bytes, FewChannelsPool<Key>::run},
+      kVectorBytes,
+      {CellPool<Key>::scratch_bytes, CellPool<Key>::run}};
 #if defined(__AVX2__)
   using NarrowMap = NarrowMapPool<Key>;
   kernel.narrow_map = {NarrowMap::scratch_bytes, NarrowMap::run};

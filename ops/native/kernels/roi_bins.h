@@ -18,10 +18,10 @@ struct Blocks {
 constexpr Blocks kOneBlock = {1, 0, 0};
 
 // The bins of a row to `bin`: (count). `pool(start, end)` is the maximum over a bin's columns, from `origin` on.
-template <class V, class Pool>
+template <class V, class Copy, class Pool>
 ONNX_MAXPOOL_INLINE void pool_each(const RoiWindow* columns, int64_t count, int64_t origin, Blocks blocks, V* bin,
-                                   StreamedCopy& streamed, Pool pool) {
-  StreamedCopy copy = streamed;  // a variable of its own, as the compiler takes any store for one to what it refers to
+                                   Copy& streamed, Pool pool) {
+  Copy copy = streamed;  // a variable of its own, as the compiler takes any store for one to what it refers to
   for (int64_t block = 0; block < blocks.count; ++block, origin -= blocks.lines, bin += blocks.bins) {
     for (int64_t j = 0; j < count; ++j) {
       bin[j] = pool(columns[j].start - origin, columns[j].end - origin);
@@ -43,9 +43,9 @@ ONNX_MAXPOOL_INLINE auto max_of_ends(At at, int64_t start, int64_t end) {
 
 // `at(x)` is the maximum over the bins' rows in column `origin + x`; `empty` is what a bin without columns has. The
 // widths of an ROI's bins say which loop pools them all: of a jump for each bin the processor foresees about half.
-template <class V, class At>
+template <class V, class Copy, class At>
 ONNX_MAXPOOL_INLINE void pool_columns(const RoiWindow* columns, int64_t count, BinWidths widths, int64_t origin,
-                                      Blocks blocks, V empty, V* bin, StreamedCopy& copy, At at) {
+                                      Blocks blocks, V empty, V* bin, Copy& copy, At at) {
   const auto up_to_three = [=](int64_t start, int64_t end) {
     return max(max_of_ends<1>(at, start, end), at(start + ((end - start) >> 1)));
   };
@@ -96,9 +96,9 @@ ONNX_MAXPOOL_INLINE void max_of_lines(const Lines<V>& lines, int64_t block, RoiW
 
 // The bins of one row, whose windows along x are `columns`, to `bin`: (count), of each block. They span the columns
 // `span`, for which `line` has room, for each block.
-template <class V>
+template <class V, class Copy>
 ONNX_MAXPOOL_INLINE void pool_bins(const Lines<V>& lines, const RoiWindow* columns, int64_t count, BinWidths widths,
-                                   RoiWindow span, Blocks blocks, V empty, V* line, V* bin, StreamedCopy& copy) {
+                                   RoiWindow span, Blocks blocks, V empty, V* line, V* bin, Copy& copy) {
   const V* last = lines.last;
   int64_t origin = lines.origin;
   if (lines.before == 1) {

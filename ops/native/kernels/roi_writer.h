@@ -18,38 +18,36 @@ namespace {
 
 // Loops have what they need in variables of their own, as the compiler takes any store for one to what `this` points
 // to.
-template <class Key, int bytes>
+template <class Key, int bytes, class Copy>
 class BinWriter {
   using V = Vector<Key, bytes>;
   static constexpr int kLanes = bytes / sizeof(Key);
   // Bins that are transposed at once: of narrow keys a square would not fit the registers.
   static constexpr int kStrip = sizeof(Key) == 2 && bytes > 16 ? kLanes / 2 : kLanes;
   static constexpr int kFewBins = kStrip / 4, kFourBins = 4;
+  static constexpr bool kStreams = Copy::kStreams;
 
  public:
   // Of the buffers from which it streams so many blocks of channels at a time, if it does.
-  static int64_t vectors(int64_t blocks, int64_t bins, bool stream) {
-    return stream ? 2 * vectors_of_one(blocks, bins) : 0;
-  }
+  static int64_t vectors(int64_t blocks, int64_t bins) { return kStreams ? 2 * vectors_of_one(blocks, bins) : 0; }
 
   // Of ROIs with so many bins. Streams by way of `buffers`.
-  BinWriter(KeyOrder<Key> order, int64_t blocks, int64_t bins, bool stream, V* buffers)
+  BinWriter(KeyOrder<Key> order, int64_t blocks, int64_t bins, V* buffers)
       : order_(order),
         bins_(bins),
-        pitch_(stream ? streamed_pitch(bins) : bins),
-        stream_(stream),
-        buffers_{buffers, stream ? buffers + vectors_of_one(blocks, bins) : nullptr} {}
+        pitch_(kStreams ? streamed_pitch(bins) : bins),
+        buffers_{buffers, kStreams ? buffers + vectors_of_one(blocks, bins) : nullptr} {}
 
   // `from` are the bins of each block of channels, (blocks, bins), and a vector's lanes of room; `destination` is of
   // (channels, bins).
-  ONNX_MAXPOOL_NOINLINE void write(const V* from, int64_t channels, Key* destination, StreamedCopy& copy) {
+  ONNX_MAXPOOL_NOINLINE void write(const V* from, int64_t channels, Key* destination, Copy& copy) {
     second_ = !second_;  // the buffer that the last ROI's copy does not still read
-    Key* const all = stream_ ? reinterpret_cast<Key*>(buffers_[second_]) : destination;
+    Key* const all = kStreams ? reinterpret_cast<Key*>(buffers_[second_]) : destination;
     Key* out = all;
     for (int64_t left = channels; left > 0; left -= kLanes, from += bins_, out += kLanes * pitch_) {
       write_block(from, static_cast<int>(left < kLanes ? left : kLanes), out, copy);
     }
-    if (stream_) begin_copy(destination, channels, all, copy);
+    if constexpr (kStreams) begin_copy(destination, channels, all, copy);
   }
 
  private:
@@ -67,7 +65,7 @@ class BinWriter {
   }
   static int64_t vectors_of_one(int64_t blocks, int64_t bins) { return blocks * streamed_pitch(bins) + kLanes; }
 
-  ONNX_MAXPOOL_INLINE void begin_copy(Key* to, int64_t channels, Key* from, StreamedCopy& copy) {
+  ONNX_MAXPOOL_INLINE void begin_copy(Key* to, int64_t channels, Key* from, Copy& copy) {
     if (pitch_ == bins_) return copy.begin(to, from, static_cast<size_t>(channels * bins_ * kSize));
     using Line = Vector<Key, kVectorBytes>;
     for (int64_t c = 1; c < channels; ++c) store(from + (c - 1) * pitch_ + bins_, load<Line>(from + c * pitch_));
@@ -76,7 +74,7 @@ class BinWriter {
     copy.begin(to, from, rows);
   }
 
-  ONNX_MAXPOOL_INLINE void write_block(const V* from, int channels, Key* out, StreamedCopy& copy) const {
+  ONNX_MAXPOOL_INLINE void write_block(const V* from, int channels, Key* out, Copy& copy) const {
     const int64_t rest = bins_ % kStrip;
     int64_t end = bins_;
     if (kHasFourBins && bins_ == kFourBins && channels == kLanes) return write_four(from, out);
@@ -88,7 +86,7 @@ class BinWriter {
     if (rest <= kFewBins) {
       end -= rest;
       write_columns(from, out, end, copy);
-    } else if (!stream_) {
+    } else if (!kStreams) {
       end = write_part(from, channels, out, end, kStrip, copy);
     }
     if (end > 0) write_strips(from, out, (end - 1) / kStrip * kStrip, copy);
@@ -152,7 +150,7 @@ class BinWriter {
   // The last strip before `end`, of strips of so many bins, where channels may be missing, and nothing may stick out of
   // the block: others write beside it. Returns where the strip begins.
   ONNX_MAXPOOL_NOINLINE int64_t write_part(const V* from, int channels, Key* out, int64_t end, int64_t strip,
-                                           StreamedCopy& copy) const {
+                                           Copy& copy) const {
     const int64_t first = (end - 1) / strip * strip;
     const KeyOrder<Key> order = order_;
     const int64_t pitch = pitch_;
@@ -167,10 +165,10 @@ class BinWriter {
   }
 
   // The bins from `first` on, one by one: of a few that is cheaper than to transpose a strip.
-  ONNX_MAXPOOL_INLINE void write_columns(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
+  ONNX_MAXPOOL_INLINE void write_columns(const V* from, Key* out, int64_t first, Copy& streamed) const {
     const KeyOrder<Key> order = order_;
     const int64_t bins = bins_, pitch = pitch_;
-    StreamedCopy copy = streamed;
+    Copy copy = streamed;
     for (int64_t bin = first; bin < bins; ++bin) {
       Key channels[kLanes];
       store(channels, order.from_key(from[bin]));
@@ -184,13 +182,13 @@ class BinWriter {
   }
 
   // The strips from this one down to the first.
-  ONNX_MAXPOOL_NOINLINE void write_strips(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
+  ONNX_MAXPOOL_NOINLINE void write_strips(const V* from, Key* out, int64_t first, Copy& streamed) const {
     if constexpr (kStrip < kLanes) {
       if (bins_ >= kStrip) return write_half_strips(from, out, first, streamed);
     }
     const KeyOrder<Key> order = order_;
     const int64_t pitch = pitch_;
-    StreamedCopy copy = streamed;
+    Copy copy = streamed;
     for (; first >= 0; first -= kStrip) {
       V square[kLanes];
       for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
@@ -206,10 +204,10 @@ class BinWriter {
 
   // Channels come in another order than the output's, so that what is left beyond a channel's bins has to end before
   // the next one's last strip.
-  void write_half_strips(const V* from, Key* out, int64_t first, StreamedCopy& streamed) const {
+  void write_half_strips(const V* from, Key* out, int64_t first, Copy& streamed) const {
     const KeyOrder<Key> order = order_;
     const int64_t pitch = pitch_;
-    StreamedCopy copy = streamed;
+    Copy copy = streamed;
     for (; first >= 0; first -= kStrip) {
       V strip[kStrip];
       for (int i = 0; i < kStrip; ++i) strip[i] = order.from_key(from[first + i]);
@@ -227,7 +225,6 @@ class BinWriter {
 
   const KeyOrder<Key> order_;
   const int64_t bins_, pitch_;  // pitch: from a channel's bins to the next one's
-  const bool stream_;
   V* const buffers_[2];
   bool second_ = false;
   StreamedRows rows_[2] = {{0, 0, 0}, {0, 0, 0}};  // of each buffer

@@ -24,6 +24,8 @@ class StreamedRows {
 // they must write back: copies share their rows.
 class StreamedCopy {
  public:
+  static constexpr bool kStreams = true;
+
   // Ends the copy before, and takes the next one on. `from` must stay as it is until that has ended, too.
   void begin(void* to, const void* from, size_t bytes) {
     const auto all = static_cast<int64_t>(bytes), head = begin_at(to, from, all), tail = head + lines_ * kVectorBytes;
@@ -107,6 +109,13 @@ class StreamedCopy {
   int64_t lines_ = 0;
   StreamedRows* rows_ = nullptr;  // if others follow
   bool streamed_ = false;         // since the last fence
+};
+
+// What loops have in its place where nothing streams: no register is kept for it.
+struct NoCopy {
+  static constexpr bool kStreams = false;
+  void step() {}
+  void finish() {}
 };
 
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
