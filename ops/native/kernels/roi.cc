@@ -286,8 +286,8 @@ constexpr RoiKernel kernel() {
       kVectorBytes,
       {CellPool<Key>::scratch_bytes, CellPool<Key>::run}};
 #if defined(__AVX2__)
-  using NarrowMap = NarrowMapPool<Key>;
-  kernel.narrow_map = {NarrowMap::scratch_bytes, NarrowMap::run};
+  using NarrowMap = NarrowMapPool<Key, NoCopy>;
+  kernel.narrow_map = {NarrowMap::scratch_bytes, run_either<NarrowMap::run, NarrowMapPool<Key, StreamedCopy>::run>};
   kernel.lookup_lanes = kVectorBytes / sizeof(Key);
 #endif
   return kernel;

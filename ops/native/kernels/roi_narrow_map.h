@@ -131,7 +131,7 @@ void with_bins(const BinColumns<Key, vectors>& columns, KeyOrder<Key> order, con
   use(BinsOfLine<Key, vectors, BinColumns<Key, vectors>::kColumns>(columns, order));
 }
 
-template <class Key>
+template <class Key, class Copy>
 class NarrowMapPool {
   using V = Vector<Key, kVectorBytes>;
   using Columns = BinColumns<Key>;
@@ -194,14 +194,14 @@ class NarrowMapPool {
     for (int64_t c = 0; c < channels_; c += most) {
       const int64_t count = channels_ - c < most ? channels_ - c : most;
       Key* to = static_cast<Key*>(job_.y) + (roi * job_.dims.channels + channel_ + c) * bins;
-      if (!job_.stream) {
+      if constexpr (Copy::kStreams) {
+        second_ = !second_;  // the buffer that the last copy does not still read
+        Key* buffer = reinterpret_cast<Key*>(buffers_ + second_ * buffer_bytes_);
+        pool_channels(rows, columns, c, count, buffer);
+        copy_.begin(to, buffer, static_cast<size_t>(count * bins) * sizeof(Key));
+      } else {
         pool_channels(rows, columns, c, count, to);
-        continue;
       }
-      second_ = !second_;  // the buffer that the last copy does not still read
-      Key* buffer = reinterpret_cast<Key*>(buffers_ + second_ * buffer_bytes_);
-      pool_channels(rows, columns, c, count, buffer);
-      copy_.begin(to, buffer, static_cast<size_t>(count * bins) * sizeof(Key));
     }
   }
 
@@ -215,7 +215,7 @@ class NarrowMapPool {
   void pool_channels_by(BinsOf bins_of, const RoiWindow* rows, int64_t first, int64_t count, Key* to) {
     const int64_t height = job_.dims.height, bins_y = job_.dims.bins_y, bins_x = job_.dims.bins_x;
     const KeyOrder<Key> order = order_;
-    StreamedCopy copy = copy_;
+    Copy copy = copy_;
     for (int64_t i = 0; i < bins_y; ++i) {
       const int64_t start = rows[i].start, lines = rows[i].end - start;
       for (int64_t c = 0; c < count; ++c) {
@@ -241,7 +241,7 @@ class NarrowMapPool {
   V* const map_;
   char* const buffers_;
   bool second_ = false;
-  StreamedCopy copy_;
+  Copy copy_;
 };
 
 }  // namespace
