@@ -234,8 +234,15 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(kElement);
     const Tensor x(static_cast<size_t>(dims.images * dims.channels * dims.height * dims.width) * kElement);
     const Tensor y(static_cast<size_t>(dims.rois * dims.channels * dims.bins_y * dims.bins_x) * kElement);
-    const RoiShape shape = {dims,    (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.lookup_lanes,
-                            threads, static_cast<int64_t>(x.size),        kernel.line_bytes};
+    const RoiShape shape = {dims,
+                            (dims.channels + lanes - 1) / lanes,
+                            kernel.vector_bytes,
+                            kernel.lookup_lanes,
+                            threads,
+                            static_cast<int64_t>(x.size),
+                            kernel.line_bytes,
+                            0,
+                            machine().second_cache};
     RoiJob job{};
     job.x = x.data;
     job.y = y.data;

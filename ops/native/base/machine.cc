@@ -18,11 +18,19 @@ size_t last_level_cache() {
   return size_t{32} << 20;
 }
 
+int64_t second_cache() {
+#if defined(__linux__) && defined(_SC_LEVEL2_CACHE_SIZE)
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (bytes > 0) return std::clamp<int64_t>(bytes, 256 << 10, 2 << 20);
+#endif
+  return 1 << 20;
+}
+
 }  // namespace
 
 const Machine& machine() {
   static const Machine here = {std::max<int64_t>(std::thread::hardware_concurrency(), 1), 30'000,
-                               std::min(last_level_cache() / 8, size_t{4} << 20), kStackScratch};
+                               std::min(last_level_cache() / 8, size_t{4} << 20), kStackScratch, second_cache()};
   return here;
 }
 

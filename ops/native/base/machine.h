@@ -20,6 +20,8 @@ struct Machine {
   size_t streaming_threshold;
   // Scratch of no more bytes than this lies on the stack, where one thread does all work.
   size_t stack_scratch;
+  // Bytes of the cache that a core has to itself.
+  int64_t second_cache;
 };
 
 // Asked once: libc may open a file for it, which takes longer than a small run. The native tests bring a machine of

@@ -120,7 +120,7 @@ class RoiNode : public Kernel {
     const RoiDims dims = {images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
     const RoiPlan plan = plan_rois({dims, (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.lookup_lanes,
                                     run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_)),
-                                    kernel.line_bytes, machine().cycles_worth_a_thread},
+                                    kernel.line_bytes, machine().cycles_worth_a_thread, machine().second_cache},
                                    windows, &trials_);
     const RoiJob job = {x.data,
                         y,

@@ -171,12 +171,17 @@ double RoiCost::first_line(double line, double far_line) const {
   return line * beyond(bytes, kMiB / 2, 1.5 * kMiB) + far_line * beyond(bytes, 16 * kMiB, 32 * kMiB);
 }
 
+double RoiCost::first_row_line() const {
+  return first_line(kRowLine, has_64_byte_vectors_ ? kFarRowLine : kNarrowerFarRowLine);
+}
+
 double RoiCost::straight(double channels) const {
   const double block = channels * element_bytes_ * static_cast<double>(shape_.height * shape_.width);
   const double near = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB);
   const double again =
       has_64_byte_vectors_ ? kLine * beyond(block, kMiB, 2 * kMiB) : kNarrowerLine * beyond(block, kMiB / 2, kMiB);
-  return touched_ * near + touched_first_ * first_line(kLine, kFarLine) + (touched_ - touched_first_) * again;
+  const double first = first_line(kLine, has_64_byte_vectors_ ? kFarLine : kNarrowerFarLine);
+  return touched_ * near + touched_first_ * first + (touched_ - touched_first_) * again;
 }
 
 double RoiCost::few_channels(double channels) const {
@@ -209,8 +214,7 @@ double RoiCost::separate(double channels) const {
 
 double RoiCost::fill(int levels, double blocks) const {
   const auto cells = blocks * static_cast<double>(std::max<int64_t>(bottom_ - top_, 0) * shape_.width);
-  return kUnit +
-         cells * (kPack + kTable * part_ * levels + lanes_ * element_bytes_ / 64 * first_line(kRowLine, kFarRowLine));
+  return kUnit + cells * (kPack + kTable * part_ * levels + lanes_ * element_bytes_ / 64 * first_row_line());
 }
 
 double RoiCost::shared(int levels, double blocks) const {
@@ -223,7 +227,7 @@ double RoiCost::shared(int levels, double blocks) const {
 
 double RoiCost::fill_narrow_map(double channels) const {
   return kUnit + channels * (kNarrowRow * static_cast<double>(shape_.height) +
-                             lines(shape_.height, shape_.width) * first_line(kRowLine, kFarRowLine));
+                             lines(shape_.height, shape_.width) * first_row_line());
 }
 
 double RoiCost::narrow_map(double channels) const {

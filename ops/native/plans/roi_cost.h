@@ -41,10 +41,10 @@ constexpr double kSquaresRow = 20;  // a row of bins
 // share; and beyond that, in memory.
 constexpr double kNearLine = 1.5, kLine = 4, kFarLine = 16;
 // The last two, where whole rows of a map are read, as processors fetch these in advance.
-constexpr double kRowLine = 3, kFarRowLine = 4;
-// kLine, where a block is read again straight from the map, of processors without vectors of 64 bytes: their caches are
-// smaller, too.
-constexpr double kNarrowerLine = 9;
+constexpr double kRowLine = 3, kFarRowLine = 4, kNarrowerFarRowLine = 12;
+// kLine, where a block is read again straight from the map, and kFarLine, of processors without vectors of 64 bytes:
+// their caches are smaller, too, and their memory is slower.
+constexpr double kNarrowerLine = 9, kNarrowerFarLine = 30;
 
 // For each channel of a narrow map.
 constexpr double kNarrowRow = 3;                                // a row of the map
@@ -66,7 +66,7 @@ constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVec
 struct LookupCosts {
   double roi, piece, piece_row, lookup, line, repeated_row;
 };
-constexpr LookupCosts kLookups = {50, 25, 11, 1.6, 1.2, 4}, kNarrowerLookups = {90, 7, 17, 1.3, 4.5, 10};
+constexpr LookupCosts kLookups = {50, 25, 11, 1.6, 1.2, 4}, kNarrowerLookups = {100, 8, 19, 1.5, 5, 11};
 
 // The same of ROIs of one bin, which is folded from the map: an ROI; and for each channel the bin, a row of the map,
 // and as many of its cells as a vector has.
@@ -127,6 +127,7 @@ class RoiCost {
   // Of memory, for each channel.
   double lines(int64_t rows, int64_t width) const;
   double first_line(double line, double far_line) const;
+  double first_row_line() const;
   // What ROIs touch that are pooled straight from the map, so many channels at a time.
   double straight(double channels) const;
 

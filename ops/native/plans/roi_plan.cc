@@ -11,19 +11,20 @@ namespace onnx_maxpool {
 namespace {
 
 // A worker's memory for the bins of a sweep, and for tables: no more than all images have, within these bounds.
-constexpr int64_t kLargestBins = int64_t{8} << 20, kBinsInCache = kSecondCache / 2;
+constexpr int64_t kLargestBins = int64_t{8} << 20;
 constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
 // Of a narrow map that is no taller, a unit's channels are 32 KiB, and mostly in the first-level cache.
 constexpr int64_t kTallestNarrowMap = 32;
-// Without a sweep, a unit pools as many blocks as have tables and bins of so many bytes in all, within these bounds:
-// fewer spare little, and more no more. Each bin is in three places: pooled, and in the buffers from which it streams.
-constexpr int64_t kBytesAtOnce = kSecondCache / 2, kFewAtOnce = 2, kMostAtOnce = 8;
+// Without a sweep, a unit pools as many blocks as have tables and bins that fill half of the second cache, or two that
+// fit it, and no more than this: more spare no more. Each bin is in three places: pooled, and in the buffers from which
+// it streams.
+constexpr int64_t kMostAtOnce = 8;
 // More would leave few units to share out among threads, and are seldom pooled faster by themselves.
 constexpr int64_t kFewChannels = 128;
 
 // Whether tables do not stay in the second cache, so that a sweep keeps a few of their rows there.
 bool sweeps(const RoiShape& shape, int levels) {
-  return (levels + 1) * shape.height * shape.width * shape.vector_bytes > kSecondCache;
+  return (levels + 1) * shape.height * shape.width * shape.vector_bytes > shape.second_cache;
 }
 
 // Whether the tables of so many levels fit a worker's memory.
@@ -170,14 +171,15 @@ class Planner {
     if (!sweep) return of(&RoiKernel::shared, levels, whole, at_once);
     // Few ROIs at a time, whose bins stay in the cache, or as many as may be, so that tables are filled less often.
     const double bins = static_cast<double>(shape_.bins_y * shape_.bins_x);
+    const int64_t in_cache = shape_.second_cache / 2;
     const auto within = [&](int64_t bytes) {
       const double most = static_cast<double>(bytes) / static_cast<double>(shape_.vector_bytes) / bins;
       RoiDivision division = whole;
       division.most_rois = std::max<int64_t>(static_cast<int64_t>(most), 1);
-      if (bytes > kBinsInCache) division.roi += roi_costs::kFarBin * bins;
+      if (bytes > in_cache) division.roi += roi_costs::kFarBin * bins;
       return of(&RoiKernel::shared, levels, division);
     };
-    const Way few = within(kBinsInCache), many = within(kLargestBins);
+    const Way few = within(in_cache), many = within(kLargestBins);
     return few.time() <= many.time() ? few : many;
   }
   // No unit has several blocks where a thread has few, and threads have about as many.
@@ -185,7 +187,8 @@ class Planner {
     const int64_t vectors = (levels + 1) * shape_.height * shape_.width + 3 * shape_.bins_y * shape_.bins_x;
     const int64_t block = vectors * shape_.vector_bytes;
     const int64_t of_thread = blocks * static_cast<int64_t>(groups_.size()) / threads;
-    const int64_t most = std::min(std::clamp(kBytesAtOnce / block, kFewAtOnce, kMostAtOnce), of_thread);
+    const int64_t fit = 2 * block <= shape_.second_cache ? std::max<int64_t>(shape_.second_cache / 2 / block, 2) : 1;
+    const int64_t most = std::min({fit, kMostAtOnce, of_thread});
     if (most <= 1) return 1;
     const int64_t turns = (blocks + most * threads - 1) / (most * threads), units = turns * threads;
     return (blocks + units - 1) / units;

@@ -44,6 +44,7 @@ struct RoiShape : RoiDims {
   int64_t input_bytes;        // of all images
   int64_t line_bytes = 0;     // of the widest vectors; 0 where few channels are not to be read with these
   double worth_a_thread = 0;  // cycles: fewer are left to one thread
+  int64_t second_cache = kSecondCache;
   bool has_single_bins() const { return bins_y * bins_x == 1; }
 };
 
