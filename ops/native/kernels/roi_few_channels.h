@@ -110,6 +110,11 @@ class FewChannelsPool {
           best.key = max(best.key, order.to_key(load_n<V>(row, width, end)));
         }
         best = first_lanes(best, width);
+      } else if (width <= 2 * kLanes) {
+        for (int64_t y = rows.start; y < rows.end; ++y, row += dims.width) {
+          const V first = order.to_key(load<V>(row)), last = order.to_key(load<V>(row + width - kLanes));
+          best.key = max(best.key, max(first, last));
+        }
       } else {
         // A row's last vector may have cells of the one before.
         for (int64_t y = rows.start; y < rows.end; ++y, row += dims.width) {
