@@ -162,7 +162,7 @@ void fuzz_roi_kernels(ByteSource& source) {
     return units;
   };
   job.tables.slots = job.tables.at_once = 1;
-  if (shared && !job.tables.sweep) job.tables.at_once += job.dims.rois % 4;
+  if (shared && !job.tables.sweep) job.tables.at_once += (job.dims.bins_x + job.dims.channels) % 4;
   std::vector<RoiTask> tasks(static_cast<size_t>(job.tables.sweep ? job.dims.rois * job.dims.bins_y : 0));
   for (const RoiUnit& unit : units_of(job.tables.sweep ? 1 : 0)) {
     const auto count = static_cast<int32_t>(unit.end - unit.begin);
@@ -223,7 +223,8 @@ void fuzz_roi_kernels(ByteSource& source) {
       compare(kernels.target, *out, expected, name + ", channels divided at " + std::to_string(first) + ", " + words);
     };
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type));
-    by_mode(shared ? kernel.shared : kernel.separate, lanes * job.tables.at_once, "in blocks");
+    by_mode(shared ? kernel.shared : kernel.separate, lanes * job.tables.at_once,
+            "by blocks, " + std::to_string(job.tables.at_once) + " at once");
     by_mode(kernel.few_channels, job.dims.channels, "few channels");
     by_mode(kernel.cells, job.dims.channels, "cells");
     if (std::max(job.dims.width, job.dims.bins_x) > kernel.lookup_lanes) continue;

@@ -1,6 +1,7 @@
 // How a run of ROIs is planned (plans/roi_plan.h): the grouping by image, and where the cost model changes its mind.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <numeric>
 #include <random>
 #include <set>
@@ -213,17 +214,19 @@ void takes_as_many_levels_as_windows_are_high() {
   require(plan_of(shape, 448, 50).levels < levels, "one ROI takes as many levels as 2000");
 }
 
-// A second-level cache is taken to hold 1 MiB.
 void sweeps_where_tables_leave_the_cache() {
-  RoiShape shape = vgg16(1000);
-  shape.width = 64;
-  shape.bins_y = 64;  // of windows one row high: no table but the map itself
-  shape.height = (int64_t{1} << 20) / (shape.width * shape.vector_bytes);
-  const RoiPlan held = plan_of(shape, 64, 60);
-  require(shares(held) && held.levels == 0 && !held.sweep && held.tasks.empty(), "tables of 1 MiB leave the cache");
-  ++shape.height;
-  const RoiPlan swept = plan_of(shape, 64, 60);
-  require(shares(swept) && swept.levels == 0 && swept.sweep, "tables of more than 1 MiB stay in the cache");
+  for (int64_t cache : {int64_t{1} << 18, int64_t{1} << 20}) {
+    RoiShape shape = vgg16(1000);
+    shape.second_cache = cache;
+    shape.width = 64;
+    shape.bins_y = 64;  // of windows one row high: no table but the map itself
+    shape.height = cache / (shape.width * shape.vector_bytes);
+    const RoiPlan held = plan_of(shape, 64, 60);
+    require(shares(held) && held.levels == 0 && !held.sweep && held.tasks.empty(), "tables that fit leave the cache");
+    ++shape.height;
+    const RoiPlan swept = plan_of(shape, 64, 60);
+    require(shares(swept) && swept.levels == 0 && swept.sweep, "tables that do not fit stay in the cache");
+  }
 }
 
 int64_t table_bytes(const RoiShape& shape, const RoiPlan& plan) {
@@ -484,6 +487,7 @@ void orders_a_sweep(int64_t others, int64_t threads) {
     if (unit.block == 0) ++units;
     largest = std::max(largest, count);
     std::set<std::pair<int64_t, int64_t>> seen;
+    std::map<std::pair<int64_t, int64_t>, int32_t> last_row;  // of a slot's, by where it starts
     int64_t last = shape.height;
     for (int64_t i = 0; i < count * shape.bins_y; ++i) {
       const RoiTask& now = plan.tasks[static_cast<size_t>(unit.begin * shape.bins_y + i)];
@@ -493,6 +497,8 @@ void orders_a_sweep(int64_t others, int64_t threads) {
       const int64_t top = windows.rows[static_cast<size_t>(roi * shape.bins_y + now.row)].start;
       require(top <= last, "a sweep turns back");
       last = top;
+      const auto [before, is_first] = last_row.try_emplace({now.slot, top}, now.row);
+      require(is_first || std::exchange(before->second, now.row) < now.row, "rows that start alike turn back");
     }
     require(seen.size() == static_cast<size_t>(count * shape.bins_y), "a row of bins comes twice");
   }
@@ -584,6 +590,23 @@ void pools_several_blocks() {
   }
 }
 
+// As many blocks as half of the cache holds, or two that fit it; a multiple of the threads' number of units.
+void holds_blocks_in_the_cache() {
+  const auto at_once = [](int64_t cache, int64_t threads) {
+    RoiShape shape = {1, 256, 32, 32, 400, 4, 4, 32, 32, 8, threads, 256 * 32 * 32 * 4, 32};
+    shape.second_cache = cache;
+    for (const RoiPlan& plan : possible_plans(shape, rois_of(shape, 4, 4))) {
+      if (shares(plan) && plan.levels == 0) return plan.at_once;
+    }
+    return int64_t{0};
+  };
+  require(at_once(64 << 10, 1) == 1, "two blocks of 33.5 KiB do not fit 64 KiB");
+  require(at_once(128 << 10, 1) == 2, "two blocks fit 128 KiB");
+  require(at_once(256 << 10, 1) == 3, "half of 256 KiB holds three blocks");
+  require(at_once(2 << 20, 1) == 8, "no more than eight");
+  require(at_once(256 << 10, 2) == 3 && at_once(2 << 20, 3) == 6, "units are not a multiple of threads");
+}
+
 // Where vectors are narrow, by the model; where they are wide, it may be found out.
 void chooses_several_blocks() {
   for (int64_t bytes : {32, 64}) {
@@ -607,6 +630,7 @@ void chooses_several_blocks() {
 int main() {
   groups_by_image();
   pools_several_blocks();
+  holds_blocks_in_the_cache();
   chooses_several_blocks();
   covers_each_roi_once();
   divides_the_last_blocks();

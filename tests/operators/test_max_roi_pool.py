@@ -150,12 +150,12 @@ def test_channels_that_are_left_beyond_full_vectors(element_type: str, channels:
 
 @pytest.mark.parametrize("element_type", TYPES)
 @pytest.mark.parametrize("channels", [64, 150, 300])
-def test_single_bins_and_four_bins_on_several_blocks_of_channels(element_type: str, channels: int) -> None:
-    """On one thread a unit pools the single bins of several blocks. Each run may take another plan."""
+def test_rois_on_several_blocks_of_channels(element_type: str, channels: int) -> None:
+    """On one thread a unit pools ROIs on several blocks. Each run may take another plan, and the last outputs stream."""
     rng = np.random.default_rng(23)
     x, rois = random_rois(rng, dtype_of(element_type), (2, channels, 9, 20), 120, 1.0)
     rois[::7, 3] = rois[::7, 1] - 30  # no column
-    for pooled in ((1, 1), (2, 2), (4, 1)):
+    for pooled in ((1, 1), (2, 2), (4, 1), (7, 7)):
         proto = roi_model(element_type, pooled_shape=pooled)
         expected = reference_rois(proto, x, rois)
         for threads in (1, 2):

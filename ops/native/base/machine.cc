@@ -18,6 +18,7 @@ size_t last_level_cache() {
   return size_t{32} << 20;
 }
 
+// Within what processors have: a virtual machine may say anything.
 int64_t second_cache() {
 #if defined(__linux__) && defined(_SC_LEVEL2_CACHE_SIZE)
   const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);

@@ -20,7 +20,7 @@ struct Machine {
   size_t streaming_threshold;
   // Scratch of no more bytes than this lies on the stack, where one thread does all work.
   size_t stack_scratch;
-  // Bytes of the cache that a core has to itself.
+  // Bytes of the second-level cache that a core has.
   int64_t second_cache;
 };
 

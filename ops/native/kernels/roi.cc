@@ -141,8 +141,8 @@ class RoiPool {
     writer_.write(scratch_.bins, channels, place_of(roi), copy_);
   }
 
-  // A row of an ROI's bins, of which the rows before it are there; `lines_of(rows, columns)` gives lines that stand for
-  // these rows of the map.
+  // A row of an ROI's bins; the one before it is there, if it has the same rows of the map. `lines_of(rows, columns)`
+  // gives lines that stand for rows of the map.
   template <class LinesOf>
   ONNX_MAXPOOL_INLINE void pool_row(int64_t roi, RoiTask task, Blocks blocks, LinesOf lines_of) {
     const int64_t bins_x = job_.dims.bins_x;
@@ -150,7 +150,10 @@ class RoiPool {
     if (repeats(job_.rows + roi * job_.dims.bins_y, task.row)) {
       for (int64_t n = 0; n < blocks.count; ++n) {
         V* const of_block = bin + n * blocks.bins;
-        for (int64_t j = 0; j < bins_x; ++j) of_block[j] = of_block[j - bins_x];
+        for (int64_t j = 0; j < bins_x; ++j) {
+          of_block[j] = of_block[j - bins_x];
+          if (j % 2 == 0) copy_.step();
+        }
       }
       return;
     }

@@ -10,7 +10,7 @@
 namespace onnx_maxpool {
 
 constexpr int kMostLevels = 8;
-constexpr int64_t kSecondCache = int64_t{1} << 20;  // bytes, of a core's
+constexpr int64_t kSecondCache = int64_t{1} << 20;  // bytes, where it is not known what a core has
 constexpr int64_t kNarrowMapChannels = 16;          // in a unit of that mode
 // The few_channels mode looks up the bins of ROIs that are no wider than so many vectors. Of wider ones, neighbouring
 // cells are better read together.
@@ -35,7 +35,7 @@ struct RoiTables {
   bool sweep;
   int64_t tallest;  // window along y
   int64_t slots;    // for the bins of so many ROIs at once: 1 without a sweep
-  // Blocks of channels that a unit pools: 1 in a sweep.
+  // Blocks of channels that a unit of the shared mode pools: 1 in a sweep, and in the other modes.
   int64_t at_once;
 };
 
@@ -90,7 +90,7 @@ struct RoiJob {
   int64_t unit_count;
   RoiTables tables;
   // Of a sweep, `bins_y` for each of rois_by_image: it pools the rows of bins of a unit's ROIs in this order, which is
-  // that of their windows' starts, last first.
+  // that of their windows' starts, last first; an ROI's rows that start alike come from first to last.
   const RoiTask* tasks;
 };
 

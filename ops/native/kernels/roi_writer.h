@@ -5,8 +5,9 @@
 //   b1: c0 c1 c2 c3                 transpose         c1: b0 b1 b2 b3 b4
 //   ...                                               ...
 //
-// Strips go from last to first: what a channel's last strip leaves beyond its bins, the next channels' strips
-// overwrite; or, where there is room between channels, what a copy past the caches needs there.
+// Strips go from last to first, blocks of channels from first to last: what a channel's last strip leaves beyond its
+// bins, the next channels' strips overwrite; or, where there is room between channels, what a copy past the caches
+// needs there.
 #pragma once
 
 #include "kernels/simd/order.h"

@@ -28,7 +28,7 @@ int64_t largest(const RoiWindow* windows, int64_t count) {
 // How many rows of an ROI's bins do not repeat the one before them: of an ROI with fewer rows of the map, these and the
 // pairs of neighbours.
 int64_t different_rows(const RoiWindow* rows, int64_t bins) {
-  return std::clamp<int64_t>(2 * (rows[bins - 1].end - rows[0].start) - 1, 1, bins);
+  return std::clamp<int64_t>(2 * (int64_t{rows[bins - 1].end} - rows[0].start) - 1, 1, bins);
 }
 
 // From 0 to 1 as `bytes` grow from one size to another: no cache ends at a byte.
@@ -94,6 +94,7 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight
                                (has_64_byte_vectors_ ? kBinColumn : kNarrowerBinColumn) * wide + kBinLine * tall);
   cells_ += all_bins_y * static_cast<double>(shape_.bins_x) * (kCellsBin + kCell * tall * wide);
   add_few_channels(width, tallest, widest, bins_y, weight);
+  bins_rows_ += bins_y;
   if (tallest == 0 || width == 0) return;
   top_ = std::min<int64_t>(top_, rows[0].start);
   bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
@@ -135,7 +136,7 @@ void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, d
     few_channels_rois_ += weight * cost.roi;
     return;
   }
-  const auto bins_x = static_cast<double>(shape_.bins_x);
+  const double bins_x = static_cast<double>(shape_.bins_x), all_rows = static_cast<double>(shape_.bins_y) * weight;
   const int64_t lanes = shape_.lookup_lanes, most_vectors = most_lookup_vectors(shape_.line_bytes);
   if (lanes > 0 && widest <= most_vectors * lanes && width <= kLookedUpVectors * lanes) {
     const int64_t vectors = width > lanes ? most_vectors : 1, most = vectors * lanes;
@@ -148,7 +149,6 @@ void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, d
     // Of wide bins, the cells become the best of several first.
     const auto steps = static_cast<double>(std::min<int64_t>(widest, 5)), of_row = static_cast<double>(vectors);
     const LookupCosts& cost = has_64_byte_vectors_ ? kLookups : kNarrowerLookups;
-    const double all_rows = static_cast<double>(shape_.bins_y) * weight;
     few_channels_ += pieces * (rows * (cost.piece_row + of_row * (cost.lookup * steps + cost.line * tall)) +
                                (all_rows - rows) * cost.repeated_row);
     few_channels_rois_ += weight * (cost.roi + cost.piece * pieces);
@@ -156,8 +156,9 @@ void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, d
   }
   const double line = has_64_byte_vectors_ ? kLineRow : kNarrowerLineRow,
                vector = has_64_byte_vectors_ ? kLineVector : kNarrowerLineVector;
-  few_channels_ += rows * (kLineOfBins + kLineBin * bins_x + tall * (line + vector * all_parts(width, line_shift_)) +
-                           bins_x * kWideBin * parts(widest, line_shift_));
+  few_channels_ +=
+      all_rows * (kLineOfBins + kLineBin * bins_x + tall * (line + vector * all_parts(width, line_shift_)) +
+                  bins_x * kWideBin * parts(widest, line_shift_));
   few_channels_rois_ += weight * kFewChannelsRoi;
 }
 
@@ -204,11 +205,11 @@ double RoiCost::separate() const {
 }
 
 double RoiCost::separate(double channels) const {
-  const auto rois = static_cast<double>(shape_.rois), rows = rois * static_cast<double>(shape_.bins_y);
+  const auto rois = static_cast<double>(shape_.rois);
   return lanes_ * kTranspose * part_ * squares_ +
          channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ +
                      (has_64_byte_vectors_ ? kMapRow : kNarrowerMapRow) * wide_rows_ + straight(lanes_)) +
-         columns_ + rows * (kBinsRow + kSquaresRow) +
+         columns_ + bins_rows_ * (kBinsRow + kSquaresRow) +
          rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
 }
 
@@ -218,11 +219,12 @@ double RoiCost::fill(int levels, double blocks) const {
 }
 
 double RoiCost::shared(int levels, double blocks) const {
-  const auto rois = static_cast<double>(shape_.rois), rows = static_cast<double>(shape_.bins_y);
+  const auto rois = static_cast<double>(shape_.rois);
   const double cells = blocks * shared_[static_cast<size_t>(levels)];
   if (shape_.has_single_bins()) return cells + rois * (kSingleBin + (blocks - 1) * kSingleBinAgain);
-  const double found = (kRoi + rows * kBinsRow) * (1 + (blocks - 1) * (has_64_byte_vectors_ ? kAgain : kNarrowerAgain));
-  return cells + rois * (found + blocks * rows * kBin * static_cast<double>(shape_.bins_x));
+  const double found = rois * kRoi + bins_rows_ * kBinsRow,
+               again = (blocks - 1) * (has_64_byte_vectors_ ? kBlockAgain : kNarrowerBlockAgain);
+  return cells + found * (1 + again) + blocks * rois * kBin * static_cast<double>(shape_.bins_y * shape_.bins_x);
 }
 
 double RoiCost::fill_narrow_map(double channels) const {

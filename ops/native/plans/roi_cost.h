@@ -23,9 +23,9 @@ constexpr double kColumn = 2;    // a cell of a line, in a bin
 constexpr double kBin = 8;       // a bin: transposed and stored
 constexpr double kRoi = 15;
 constexpr double kBinsRow = 30;  // a row of bins: its lines are found
-// The last two, of each further block of the same unit, in proportion. Of vectors of 64 bytes, several blocks of more
-// than one bin had no gain when they were measured (docs/benchmark/rois.md); trials may find one.
-constexpr double kAgain = 1.1, kNarrowerAgain = 0.15;
+// kRoi and kBinsRow, of each further block of the same unit, in proportion. Of vectors of 64 bytes, several blocks of
+// more than one bin had no gain when they were measured (docs/benchmark/rois.md); trials may find one.
+constexpr double kBlockAgain = 1.1, kNarrowerBlockAgain = 0.15;
 // An ROI of one bin, with all of these; and each further block of the same unit.
 constexpr double kSingleBin = 20, kSingleBinAgain = 10;
 constexpr double kFarBin = 12;  // a bin that a sweep keeps beyond the second-level cache
@@ -38,13 +38,13 @@ constexpr double kTranspose = 10;   // the same over rows, as one of a square
 constexpr double kSquaresRow = 20;  // a row of bins
 
 // What a line of memory costs more than one in the core's first cache: in its other caches; in the cache that cores
-// share; and beyond that, in memory.
-constexpr double kNearLine = 1.5, kLine = 4, kFarLine = 16;
-// The last two, where whole rows of a map are read, as processors fetch these in advance.
+// share; and beyond that, in memory. Processors without vectors of 64 bytes have slower memory, too.
+constexpr double kNearLine = 1.5, kLine = 4, kFarLine = 16, kNarrowerFarLine = 30;
+// kLine and kFarLine, where whole rows of a map are read, as processors fetch these in advance.
 constexpr double kRowLine = 3, kFarRowLine = 4, kNarrowerFarRowLine = 12;
-// kLine, where a block is read again straight from the map, and kFarLine, of processors without vectors of 64 bytes:
-// their caches are smaller, too, and their memory is slower.
-constexpr double kNarrowerLine = 9, kNarrowerFarLine = 30;
+// kLine, where a block is read again straight from the map, of processors without vectors of 64 bytes: their caches are
+// smaller.
+constexpr double kNarrowerLine = 9;
 
 // For each channel of a narrow map.
 constexpr double kNarrowRow = 3;                                // a row of the map
@@ -141,6 +141,7 @@ class RoiCost {
   double squares_ = 0, map_rows_ = 0;                     // of the separate mode, in vectors' lanes
   double wide_rows_ = 0;                                  // the same of rows that it reads with the widest vectors
   double columns_ = 0;                                    // of bins: cells of lines
+  double bins_rows_ = 0;                                  // rows of bins, but for those that repeat others
   double touched_ = 0, touched_first_ = 0;                // lines of memory, for each channel; and the first time
   std::array<double, kMostLevels + 1> shared_{};          // cycles, with so many levels of tables
   std::array<double, kMostLevels + 1> at_most_{};         // the same of ROIs that have no use for more levels

@@ -138,7 +138,9 @@ class Planner {
     ways[0] = with_or_without_left(separate(threads, shape_.blocks));
     if (const int levels = best_levels(false, threads); levels >= 0) {
       ways[1] = with_or_without_left(shared(levels, threads, shape_.blocks));
-      if (ways[1].at_once > 1) ways[6] = with_or_without_left(shared(levels, threads, shape_.blocks, 1));
+      if (ways[1].at_once > 1) {
+        ways[6] = with_or_without_left(shared(best_levels(false, threads, 1), threads, shape_.blocks, 1));
+      }
     }
     if (const int levels = best_levels(true, threads); levels >= 0) {
       ways[2] = with_or_without_left(shared(levels, threads, shape_.blocks));
@@ -182,16 +184,15 @@ class Planner {
     const Way few = within(in_cache), many = within(kLargestBins);
     return few.time() <= many.time() ? few : many;
   }
-  // No unit has several blocks where a thread has few, and threads have about as many.
+  // No unit has several blocks where a thread has few, and units are about as many as threads, or a multiple of that.
   int64_t at_once_of(int levels, int64_t threads, int64_t blocks) const {
     const int64_t vectors = (levels + 1) * shape_.height * shape_.width + 3 * shape_.bins_y * shape_.bins_x;
-    const int64_t block = vectors * shape_.vector_bytes;
-    const int64_t of_thread = blocks * static_cast<int64_t>(groups_.size()) / threads;
-    const int64_t fit = 2 * block <= shape_.second_cache ? std::max<int64_t>(shape_.second_cache / 2 / block, 2) : 1;
-    const int64_t most = std::min({fit, kMostAtOnce, of_thread});
+    const int64_t block = vectors * shape_.vector_bytes, all = blocks * static_cast<int64_t>(groups_.size());
+    const int64_t held = 2 * block <= shape_.second_cache ? std::max<int64_t>(shape_.second_cache / 2 / block, 2) : 1;
+    const int64_t most = std::min({held, kMostAtOnce, all / threads, blocks});
     if (most <= 1) return 1;
-    const int64_t turns = (blocks + most * threads - 1) / (most * threads), units = turns * threads;
-    return (blocks + units - 1) / units;
+    const int64_t turns = (all + most * threads - 1) / (most * threads), units = turns * threads;
+    return (all + units - 1) / units;
   }
   // A way of blocks of channels that leaves the last one, if that should take clearly less time than this block.
   Way with_or_without_left(const Way& all) const {
@@ -212,9 +213,9 @@ class Planner {
 
   // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
   // costs more than its cells, which only a division knows, so that the two are not compared here.
-  int best_levels(bool sweep, int64_t threads) const {
+  int best_levels(bool sweep, int64_t threads, int64_t most = kMostAtOnce) const {
     const auto cycles = [&](int levels) {  // of a block
-      const auto blocks = static_cast<double>(sweep ? 1 : at_once_of(levels, threads, shape_.blocks));
+      const auto blocks = static_cast<double>(sweep ? 1 : std::min(at_once_of(levels, threads, shape_.blocks), most));
       return (cost_.fill(levels, blocks) * static_cast<double>(groups_.size()) + cost_.shared(levels, blocks)) / blocks;
     };
     int best = -1;

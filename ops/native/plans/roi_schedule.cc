@@ -61,7 +61,7 @@ void estimate(const RoiGroups& groups, RoiDivision& division) {
   division.time = std::min(std::max(slowest, in_turns), std::ceil(division.units / workers) * slowest);
 }
 
-// The tasks of a sweep for the ROIs of a unit: by the starts of their windows, last first.
+// The tasks of a sweep for the ROIs of a unit: by the starts of their windows, last first (RoiJob::tasks).
 void order_sweep(const RoiShape& shape, const RoiWindows& windows, const RoiUnit& unit, RoiPlan& plan) {
   const int64_t count = unit.end - unit.begin;
   RoiTask* const tasks = &plan.tasks[static_cast<size_t>(unit.begin * shape.bins_y)];
