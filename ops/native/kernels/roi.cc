@@ -269,6 +269,7 @@ struct CellPool {
   }
 };
 
+// Bins that stream have loops of their own.
 using RunUnit = void(const RoiJob&, int64_t, void*);
 template <RunUnit plain, RunUnit streaming>
 void run_either(const RoiJob& job, int64_t number, void* scratch) {
