@@ -80,7 +80,7 @@ class RoiPool {
       }
     } else if (job.tables.sweep) {
       for (int64_t i = 0; i < count * job.dims.bins_y; ++i) {
-        pool.pool_row(rois[tasks[i].slot], tasks[i], kOneBlock, lines_of);
+        pool.pool_row(pool.roi_of(rois[tasks[i].slot], tasks[i].slot), tasks[i].row, kOneBlock, lines_of);
       }
       for (int64_t slot = 0; slot < count; ++slot) pool.write(rois[slot], slot);
     } else if (channels > Map::kLanes) {
@@ -126,28 +126,46 @@ class RoiPool {
     return all;
   }
 
+  // An ROI's windows, and where its bins are kept.
+  struct Roi {
+    const RoiWindow *rows, *columns;
+    RoiWindow span;  // of all columns: bins overlap or touch, so that none between the first and the last is left out
+    BinWidths widths;
+    V* bins;
+  };
+  ONNX_MAXPOOL_INLINE Roi roi_of(int64_t roi, int64_t slot) const {
+    const int64_t bins_x = job_.dims.bins_x;
+    const RoiWindow* const columns = job_.columns + roi * bins_x;
+    const RoiWindow span = {columns[0].start, columns[bins_x - 1].end};
+    const int32_t width = span.end - span.start;  // of the only bin, if there is one
+    return {job_.rows + roi * job_.dims.bins_y, columns, span, bins_x == 1 ? BinWidths{width, width} : job_.widths[roi],
+            scratch_.bins + slot * bins_};
+  }
+
   template <class LinesOf>
-  void pool_roi(int64_t roi, LinesOf lines_of) {
-    for (int32_t row = 0; row < job_.dims.bins_y; ++row) pool_row(roi, {0, row}, kOneBlock, lines_of);
-    write(roi, 0);
+  void pool_roi(int64_t number, LinesOf lines_of) {
+    const Roi roi = roi_of(number, 0);
+    for (int64_t row = 0; row < job_.dims.bins_y; ++row) pool_row(roi, row, kOneBlock, lines_of);
+    write(number, 0);
   }
 
   // The bins of so many channels, which are those of several blocks.
-  void pool_blocks(int64_t roi, int64_t channels, SparseTables<Key, bytes>& table) {
+  void pool_blocks(int64_t number, int64_t channels, SparseTables<Key, bytes>& table) {
     const Blocks blocks = {(channels + Map::kLanes - 1) / Map::kLanes, table.block(), bins_};
-    for (int32_t row = 0; row < job_.dims.bins_y; ++row) {
-      pool_row(roi, {0, row}, blocks, [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); });
+    const Roi roi = roi_of(number, 0);
+    for (int64_t row = 0; row < job_.dims.bins_y; ++row) {
+      pool_row(roi, row, blocks, [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); });
     }
-    writer_.write(scratch_.bins, channels, place_of(roi), copy_);
+    writer_.write(scratch_.bins, channels, place_of(number), copy_);
   }
 
   // A row of an ROI's bins; the one before it is there, if it has the same rows of the map. `lines_of(rows, columns)`
   // gives lines that stand for rows of the map.
   template <class LinesOf>
-  ONNX_MAXPOOL_INLINE void pool_row(int64_t roi, RoiTask task, Blocks blocks, LinesOf lines_of) {
+  ONNX_MAXPOOL_INLINE void pool_row(const Roi& roi, int64_t row, Blocks blocks, LinesOf lines_of) {
     const int64_t bins_x = job_.dims.bins_x;
-    V* const bin = scratch_.bins + task.slot * bins_ + task.row * bins_x;
-    if (repeats(job_.rows + roi * job_.dims.bins_y, task.row)) {
+    V* const bin = roi.bins + row * bins_x;
+    if (repeats(roi.rows, row)) {
       for (int64_t n = 0; n < blocks.count; ++n) {
         V* const of_block = bin + n * blocks.bins;
         for (int64_t j = 0; j < bins_x; ++j) {
@@ -157,21 +175,16 @@ class RoiPool {
       }
       return;
     }
-    const RoiWindow rows = job_.rows[roi * job_.dims.bins_y + task.row];
-    const RoiWindow* columns = job_.columns + roi * bins_x;
-    // Bins overlap or touch, so the columns from the first bin's start to the last one's end are all wanted.
-    const RoiWindow span = {columns[0].start, columns[bins_x - 1].end};
-    const int32_t width = span.end - span.start;  // of the only bin, if there is one
-    const BinWidths widths = {bins_x == 1 ? width : job_.widths[roi].least,
-                              bins_x == 1 ? width : job_.widths[roi].most};
+    const RoiWindow rows = roi.rows[row];
     const V empty = V{} - map_.order.offset;  // the key of 0 (M9)
-    if (rows.start >= rows.end || span.start >= span.end) {
+    if (rows.start >= rows.end || roi.span.start >= roi.span.end) {
       for (int64_t n = 0; n < blocks.count; ++n) {
         for (int64_t j = 0; j < bins_x; ++j) bin[n * blocks.bins + j] = empty;
       }
       return;
     }
-    pool_bins(lines_of(rows, span), columns, bins_x, widths, span, blocks, empty, scratch_.line, bin, copy_);
+    pool_bins(lines_of(rows, roi.span), roi.columns, bins_x, roi.widths, roi.span, blocks, empty, scratch_.line, bin,
+              copy_);
   }
 
   // The ROI's only bin, of so many channels. Where windows are small, as most are that are one bin, jumps cost more

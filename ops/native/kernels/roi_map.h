@@ -29,14 +29,17 @@ class MapBlock {
         width_(job.dims.width),
         area_(job.dims.height * job.dims.width),
         plane_(static_cast<const Key*>(job.x) + (image * job.dims.channels + channel) * area_),
-        x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_) {}
+        x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_),
+        is_far_(job.dims.images * job.dims.channels * area_ * int64_t{sizeof(Key)} > kFirstCache) {}
 
   // The keys of `count` cells from one on, in the order of memory, to `to`: (count).
   ONNX_MAXPOOL_NOINLINE void pack(int64_t first, int64_t count, V* to) const {
     const MapBlock map = *this;
     const Key* from = map.plane_ + first;
     for (int64_t x = 0; x < count; x += kLanes) {
-      for (int c = 0; c < kLanes; ++c) prefetch(from, c * map.area_ + x - count);  // rows are packed upwards
+      if (is_far_) {
+        for (int c = 0; c < kLanes; ++c) prefetch(from, c * map.area_ + x - count);  // rows are packed upwards
+      }
       const int64_t left = count - x;
       if (left >= kLanes) {
         map.max_of_columns(from + x, 1, left, to + x);
@@ -152,9 +155,11 @@ class MapBlock {
   }
 
   static constexpr int kBlockLanes = 16 / sizeof(Key);
+  static constexpr int64_t kFirstCache = 32 << 10;  // bytes
   const int64_t width_, area_;
   const Key* const plane_;
   const Key* const x_end_;
+  const bool is_far_;  // the tensor, from the first cache
 };
 
 }  // namespace

@@ -76,6 +76,7 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
   }
   const double all = std::max(
       groups_ * static_cast<double>(bottom_ - top_) * static_cast<double>(shape.width) * element_bytes_ / 64, 1.0);
+  row_line_ = first_line(kRowLine, has_64_byte_vectors_ ? kFarRowLine : kNarrowerFarRowLine);
   touched_first_ = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
   double sum = 0;
   for (size_t levels = 0; levels <= kMostLevels; ++levels) {
@@ -172,10 +173,6 @@ double RoiCost::first_line(double line, double far_line) const {
   return line * beyond(bytes, kMiB / 2, 1.5 * kMiB) + far_line * beyond(bytes, 16 * kMiB, 32 * kMiB);
 }
 
-double RoiCost::first_row_line() const {
-  return first_line(kRowLine, has_64_byte_vectors_ ? kFarRowLine : kNarrowerFarRowLine);
-}
-
 double RoiCost::straight(double channels) const {
   const double block = channels * element_bytes_ * static_cast<double>(shape_.height * shape_.width);
   const double near = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB);
@@ -215,7 +212,7 @@ double RoiCost::separate(double channels) const {
 
 double RoiCost::fill(int levels, double blocks) const {
   const auto cells = blocks * static_cast<double>(std::max<int64_t>(bottom_ - top_, 0) * shape_.width);
-  return kUnit + cells * (kPack + kTable * part_ * levels + lanes_ * element_bytes_ / 64 * first_row_line());
+  return kUnit + cells * (kPack + kTable * part_ * levels + lanes_ * element_bytes_ / 64 * row_line_);
 }
 
 double RoiCost::shared(int levels, double blocks) const {
@@ -228,8 +225,8 @@ double RoiCost::shared(int levels, double blocks) const {
 }
 
 double RoiCost::fill_narrow_map(double channels) const {
-  return kUnit + channels * (kNarrowRow * static_cast<double>(shape_.height) +
-                             lines(shape_.height, shape_.width) * first_row_line());
+  return kUnit +
+         channels * (kNarrowRow * static_cast<double>(shape_.height) + lines(shape_.height, shape_.width) * row_line_);
 }
 
 double RoiCost::narrow_map(double channels) const {

@@ -127,7 +127,6 @@ class RoiCost {
   // Of memory, for each channel.
   double lines(int64_t rows, int64_t width) const;
   double first_line(double line, double far_line) const;
-  double first_row_line() const;
   // What ROIs touch that are pooled straight from the map, so many channels at a time.
   double straight(double channels) const;
 
@@ -142,6 +141,7 @@ class RoiCost {
   double wide_rows_ = 0;                                  // the same of rows that it reads with the widest vectors
   double columns_ = 0;                                    // of bins: cells of lines
   double bins_rows_ = 0;                                  // rows of bins, but for those that repeat others
+  double row_line_ = 0;                                   // where a whole row is read for the first time
   double touched_ = 0, touched_first_ = 0;                // lines of memory, for each channel; and the first time
   std::array<double, kMostLevels + 1> shared_{};          // cycles, with so many levels of tables
   std::array<double, kMostLevels + 1> at_most_{};         // the same of ROIs that have no use for more levels

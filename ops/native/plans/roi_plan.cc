@@ -19,6 +19,8 @@ constexpr int64_t kTallestNarrowMap = 32;
 // fit it, and no more than this: more spare no more. Each bin is in three places: pooled, and in the buffers from which
 // it streams.
 constexpr int64_t kMostAtOnce = 8;
+// Of fewer cycles, one block at a time is not worth to be tried, too.
+constexpr double kWorthATrial = 30'000;
 // More would leave few units to share out among threads, and are seldom pooled faster by themselves.
 constexpr int64_t kFewChannels = 128;
 
@@ -138,7 +140,7 @@ class Planner {
     ways[0] = with_or_without_left(separate(threads, shape_.blocks));
     if (const int levels = best_levels(false, threads); levels >= 0) {
       ways[1] = with_or_without_left(shared(levels, threads, shape_.blocks));
-      if (ways[1].at_once > 1) {
+      if (ways[1].at_once > 1 && ways[1].cycles() > kWorthATrial) {
         ways[6] = with_or_without_left(shared(best_levels(false, threads, 1), threads, shape_.blocks, 1));
       }
     }
@@ -214,14 +216,16 @@ class Planner {
   // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
   // costs more than its cells, which only a division knows, so that the two are not compared here.
   int best_levels(bool sweep, int64_t threads, int64_t most = kMostAtOnce) const {
-    const auto cycles = [&](int levels) {  // of a block
-      const auto blocks = static_cast<double>(sweep ? 1 : std::min(at_once_of(levels, threads, shape_.blocks), most));
-      return (cost_.fill(levels, blocks) * static_cast<double>(groups_.size()) + cost_.shared(levels, blocks)) / blocks;
-    };
     int best = -1;
+    double least = 0;
     for (int levels = 0; levels <= kMostLevels; ++levels) {
-      if (may_share(levels) && sweeps(shape_, levels) == sweep && (best < 0 || cycles(levels) < cycles(best)))
-        best = levels;
+      if (sweeps(shape_, levels) != sweep || !may_share(levels)) continue;
+      const auto blocks = static_cast<double>(sweep ? 1 : std::min(at_once_of(levels, threads, shape_.blocks), most));
+      const double cycles =  // of a block
+          (cost_.fill(levels, blocks) * static_cast<double>(groups_.size()) + cost_.shared(levels, blocks)) / blocks;
+      if (best >= 0 && cycles >= least) continue;
+      best = levels;
+      least = cycles;
     }
     return best;
   }
