@@ -151,7 +151,7 @@ def test_channels_that_are_left_beyond_full_vectors(element_type: str, channels:
 @pytest.mark.parametrize("element_type", TYPES)
 @pytest.mark.parametrize("channels", [64, 150, 300])
 def test_rois_on_several_blocks_of_channels(element_type: str, channels: int) -> None:
-    """On one thread a unit pools ROIs on several blocks. Each run may take another plan, and the last outputs stream."""
+    """On one thread a unit pools ROIs on several blocks. Each run may take another plan, and large outputs stream."""
     rng = np.random.default_rng(23)
     x, rois = random_rois(rng, dtype_of(element_type), (2, channels, 9, 20), 120, 1.0)
     rois[::7, 3] = rois[::7, 1] - 30  # no column
