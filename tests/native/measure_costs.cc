@@ -165,11 +165,13 @@ struct Constant {
 std::vector<Constant> constants() {
   constexpr auto shared = &RoiKernel::shared, separate = &RoiKernel::separate, narrow = &RoiKernel::narrow_map;
   constexpr Rois few = {1, 1, 1, 1, 1, 1, 1};
+  // An ROI of the first row and the last one: only rows between those of ROIs are packed.
+  const auto ends = [](int64_t height) { return Rois{1, 2, 1, 1, height - 1, 1, 1}; };
   // ROIs of 7 x 7 bins, which touch.
   const auto grid = [](int64_t tallest, int64_t widest) { return Rois{64, 7, 7, tallest, tallest, widest, widest}; };
   return {
-      {"kPack", kPack, {shared, 20, 50, 0, few}, {shared, 40, 50, 0, few}, 20 * 50},
-      {"kTable", kTable, {shared, 40, 50, 1, few}, {shared, 40, 50, 3, few}, 40 * 50 * 2},
+      {"kPack", kPack, {shared, 20, 50, 0, ends(20)}, {shared, 40, 50, 0, ends(40)}, 20 * 50},
+      {"kTable", kTable, {shared, 40, 50, 1, ends(40)}, {shared, 40, 50, 3, ends(40)}, 40 * 50 * 2},
       {"kReduce", kReduce, {shared, 38, 50, 0, grid(3, 6)}, {shared, 38, 50, 0, grid(5, 6)}, 64 * 7 * 42 * 2},
       {"kColumn", kColumn, {shared, 38, 60, 0, grid(1, 4)}, {shared, 38, 60, 0, grid(1, 8)}, 64 * 49 * 4},
       {"kTranspose", kTranspose, {separate, 38, 200, 0, grid(1, 4)}, {separate, 38, 200, 0, grid(1, 24)}, 64 * 49 * 20},
