@@ -19,7 +19,7 @@ constexpr int64_t kTallestNarrowMap = 32;
 // fit it, and no more than this: more spare no more. Each bin is in three places: pooled, and in the buffers from which
 // it streams.
 constexpr int64_t kMostAtOnce = 8;
-// Of fewer cycles, one block at a time is not worth to be tried, too.
+// Of fewer cycles, one block at a time is not worth a trial of its own.
 constexpr double kWorthATrial = 30'000;
 // More would leave few units to share out among threads, and are seldom pooled faster by themselves.
 constexpr int64_t kFewChannels = 128;
