@@ -590,7 +590,7 @@ void pools_several_blocks() {
   }
 }
 
-// As many blocks as half of the cache holds, or two that fit it; a multiple of the threads' number of units.
+// As many blocks as half of the cache holds, or two that fit it; threads have about as many units each.
 void holds_blocks_in_the_cache() {
   const auto at_once = [](int64_t cache, int64_t threads) {
     RoiShape shape = {1, 256, 32, 32, 400, 4, 4, 32, 32, 8, threads, 256 * 32 * 32 * 4, 32};
@@ -604,7 +604,7 @@ void holds_blocks_in_the_cache() {
   require(at_once(128 << 10, 1) == 2, "two blocks fit 128 KiB");
   require(at_once(256 << 10, 1) == 3, "half of 256 KiB holds three blocks");
   require(at_once(2 << 20, 1) == 8, "no more than eight");
-  require(at_once(256 << 10, 2) == 3 && at_once(2 << 20, 3) == 6, "units are not a multiple of threads");
+  require(at_once(256 << 10, 2) == 3 && at_once(2 << 20, 3) == 6, "threads have not about as many units each");
 }
 
 // Where vectors are narrow, by the model; where they are wide, it may be found out.

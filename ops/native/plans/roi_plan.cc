@@ -186,7 +186,7 @@ class Planner {
     const Way few = within(in_cache), many = within(kLargestBins);
     return few.time() <= many.time() ? few : many;
   }
-  // No unit has several blocks where a thread has few, and units are about as many as threads, or a multiple of that.
+  // No unit has several blocks where a thread has few, and threads have about as many units each.
   int64_t at_once_of(int levels, int64_t threads, int64_t blocks) const {
     const int64_t vectors = (levels + 1) * shape_.height * shape_.width + 3 * shape_.bins_y * shape_.bins_x;
     const int64_t block = vectors * shape_.vector_bytes, all = blocks * static_cast<int64_t>(groups_.size());
