@@ -1,5 +1,6 @@
 // How a run of ROIs is planned (plans/roi_plan.h): the grouping by image, and where the cost model changes its mind.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/window_plan.h"
+#include "kernels/targets.h"
 #include "plans/roi_plan.h"
 #include "require.h"
 
@@ -359,26 +361,73 @@ void leaves_channels_of_many_images() {
   }
 }
 
-// Windows of many ROIs at once are those of each, up to edges at the limits and many bins.
+// Windows of many ROIs at once are those of each, on every target, up to edges at the limits and many bins.
+template <class Float>
 void finds_windows_of_many_rois() {
+  constexpr EdgeArithmetic arithmetic = sizeof(Float) == 8 ? EdgeArithmetic::in_double : EdgeArithmetic::in_float;
   std::mt19937 random(5);
-  constexpr int64_t kCount = 40;
   for (int32_t most : {60, 5000, (1 << 22) - 1}) {
-    for (int32_t bins : {2, 3, 7, 16, 64, 1000}) {
-      std::uniform_int_distribution<int32_t> edge(-most, most);
-      std::vector<int32_t> first(kCount), last(kCount);
-      for (auto* edges : {&first, &last}) {
-        for (int32_t& each : *edges) each = edge(random);
+    for (int32_t bins_y : {1, 2, 3, 7, 64}) {
+      const int32_t bins_x = bins_y == 3 ? 1 : bins_y == 64 ? 1000 : bins_y;
+      const int32_t of_cell = bins_y % 2 ? 1 : 4;
+      const float scale = 1 / static_cast<float>(of_cell);
+      std::uniform_int_distribution<int32_t> halves(-2 * of_cell * most, 2 * of_cell * most), sides(1, most);
+      const int64_t count = 1 + static_cast<int64_t>(random() % 40), height = sides(random), width = sides(random);
+      std::vector<Float> rows(static_cast<size_t>(5 * count));
+      for (Float& value : rows) value = static_cast<Float>(halves(random)) / 2;
+      const auto cut = [&](Float from, Float to, int64_t bins, int64_t size, std::vector<RoiWindow>& all) {
+        all.resize(all.size() + static_cast<size_t>(bins));
+        roi_windows(roi_edge(from, scale), roi_edge(to, scale), bins, size, arithmetic, &*all.end() - bins);
+      };
+      std::vector<RoiWindow> y, x;
+      std::vector<BinWidths> widths;
+      for (size_t i = 0; i < rows.size(); i += 5) {
+        cut(rows[i + 2], rows[i + 4], bins_y, height, y);
+        cut(rows[i + 1], rows[i + 3], bins_x, width, x);
+        widths.push_back(widths_of(&*x.end() - bins_x, bins_x));
       }
-      const int32_t size = std::uniform_int_distribution<int32_t>(1, most)(random);
-      const auto all = static_cast<size_t>(kCount * bins);
-      std::vector<RoiWindow> together(all), alone(all);
-      near_roi_windows<kCount>(first.data(), last.data(), kCount, bins, size, together.data());
-      for (size_t i = 0; i < kCount; ++i) {
-        roi_windows(first[i], last[i], bins, size, EdgeArithmetic::in_float, &alone[i * static_cast<size_t>(bins)]);
+      for (const Target& target : targets()) {
+        if (!target.runs_here) continue;
+        std::vector<RoiWindow> found_y(y.size() + 1, {-7, -7}), found_x(x.size() + 1, {-7, -7});
+        std::vector<BinWidths> found_widths(widths.size() + 1, {-7, -7});
+        RoiRows job = {rows.data(),
+                       sizeof(Float) == 8,
+                       count,
+                       scale,
+                       height,
+                       width,
+                       bins_y,
+                       bins_x,
+                       found_y.data(),
+                       found_x.data(),
+                       bins_x > 1 ? found_widths.data() : nullptr};
+        require(target.kernels.roi_windows(job), "near ROIs are said to be far");
+        const auto same = [](RoiWindow a, RoiWindow b) { return a.start == b.start && a.end == b.end; };
+        const auto as_wide = [](BinWidths a, BinWidths b) { return a.least == b.least && a.most == b.most; };
+        require(std::equal(y.begin(), y.end(), found_y.begin(), same), "windows of many ROIs differ along y");
+        require(std::equal(x.begin(), x.end(), found_x.begin(), same), "windows of many ROIs differ along x");
+        require(bins_x == 1 || std::equal(widths.begin(), widths.end(), found_widths.begin(), as_wide),
+                "widths differ");
+        require(same(found_y.back(), {-7, -7}) && same(found_x.back(), {-7, -7}), "windows of no ROI");
+        require(as_wide(found_widths.back(), {-7, -7}), "widths of no ROI");
       }
-      const auto same = [](RoiWindow a, RoiWindow b) { return a.start == b.start && a.end == b.end; };
-      require(std::equal(alone.begin(), alone.end(), together.begin(), same), "windows of many ROIs differ");
+    }
+  }
+}
+
+// In every lane and column.
+void tells_far_rois() {
+  const float far[] = {0x1p22f, -0x1p22f, 1e30f, INFINITY, -INFINITY, NAN};
+  for (const Target& target : targets()) {
+    if (!target.runs_here) continue;
+    for (int64_t at = 0; at < 33; ++at) {
+      for (int64_t column = 0; column < 5; ++column) {
+        std::vector<float> rows(5 * 33, 3);
+        rows[static_cast<size_t>(5 * at + column)] = far[at % 6];
+        std::vector<RoiWindow> y(33), x(33);
+        const RoiRows job = {rows.data(), false, 33, 1, 9, 9, 1, 1, y.data(), x.data(), nullptr};
+        require(target.kernels.roi_windows(job) == (column == 0), "far ROIs are said to be near");
+      }
     }
   }
 }
@@ -644,7 +693,9 @@ int main() {
   permutes_rows_of_narrow_maps();
   leaves_a_nearly_empty_block();
   leaves_channels_of_many_images();
-  finds_windows_of_many_rois();
+  finds_windows_of_many_rois<float>();
+  finds_windows_of_many_rois<double>();
+  tells_far_rois();
   reads_few_cells_one_by_one();
   leaves_small_runs_as_they_are();
   reads_few_channels_in_wide_rows();

@@ -18,6 +18,10 @@ struct Interleave {
                       [&](int i) { return in_turn(i / block * block, i % block); });
     expect_lanes<Key>("interleave_upper", interleave_upper<Key>(a.vector(), b.vector()),
                       [&](int i) { return in_turn(i / block * block + block / 2, i % block); });
+    expect_lanes<Key>("interleave_whole_lower", interleave_whole_lower<Key>(a.vector(), b.vector()),
+                      [&](int i) { return in_turn(0, i); });
+    expect_lanes<Key>("interleave_whole_upper", interleave_whole_upper<Key>(a.vector(), b.vector()),
+                      [&](int i) { return in_turn(kLanes / 2, i); });
   }
 };
 

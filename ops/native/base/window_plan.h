@@ -69,55 +69,6 @@ int64_t roi_edge(Float coordinate, float spatial_scale) {
   return whole + (rest >= Float{0.5}) - (rest <= Float{-0.5});
 }
 
-// The same of `count` coordinates that lie `apart` from one another, as 32 bits hold them: many at once, as processors
-// with vectors do. False, and nothing of use in `edges`, where one of them is far from any map.
-template <int64_t most, class Float>
-bool near_roi_edges(const Float* coordinates, int64_t apart, int64_t count, float spatial_scale, int32_t* edges) {
-  constexpr Float kNear = 1 << 22;
-  Float cells[most];
-  int32_t far = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    cells[i] = coordinates[i * apart] * static_cast<Float>(spatial_scale);
-    far |= !(std::abs(cells[i]) < kNear);  // or it is NaN
-  }
-  if (far) return false;
-  for (int64_t i = 0; i < count; ++i) {
-    const auto whole = static_cast<int32_t>(cells[i]);  // towards zero
-    const Float rest = cells[i] - static_cast<Float>(whole);
-    edges[i] = whole + (rest >= Float{0.5}) - (rest <= Float{-0.5});
-  }
-  return true;
-}
-
-// The windows of ROIs that are one bin along an axis, from such edges: no rounding changes what is as small (M7).
-inline void single_windows(const int32_t* first, const int32_t* last, int64_t count, int32_t size, RoiWindow* windows) {
-  for (int64_t i = 0; i < count; ++i) {
-    const int32_t end = std::max(first[i], last[i]) + 1;
-    windows[i] = {std::clamp(first[i], 0, size), std::clamp(end, 0, size)};
-  }
-}
-
-// The windows of `count` ROIs, at most `most`, of `bins` bins each, from edges that near_roi_edges found, with products
-// in float (M7): each bin of all ROIs at once. Edges are within ±2^22, so that sums have less than 32 bits.
-template <int64_t most>
-void near_roi_windows(const int32_t* first, const int32_t* last, int64_t count, int32_t bins, int32_t size,
-                      RoiWindow* windows) {
-  float bin_size[most];
-  for (int64_t i = 0; i < count; ++i) {
-    bin_size[i] = static_cast<float>(std::max(last[i] - first[i] + 1, 1)) / static_cast<float>(bins);
-  }
-  for (int32_t bin = 0; bin < bins; ++bin) {
-    int32_t start[most], end[most];
-    for (int64_t i = 0; i < count; ++i) {
-      const float edge = static_cast<float>(bin + 1) * bin_size[i];
-      const auto down = static_cast<int32_t>(edge);
-      start[i] = std::clamp(first[i] + static_cast<int32_t>(static_cast<float>(bin) * bin_size[i]), 0, size);
-      end[i] = std::clamp(first[i] + down + (static_cast<float>(down) < edge), 0, size);
-    }
-    for (int64_t i = 0; i < count; ++i) windows[i * bins + bin] = {start[i], end[i]};
-  }
-}
-
 // The bins of one ROI along one axis (M6 to M8), written to `windows`; both edges belong to the ROI. `size` fits in 32
 // bits.
 inline void roi_windows(int64_t first, int64_t last, int64_t count, int64_t size, EdgeArithmetic edges,

@@ -11,6 +11,7 @@
 
 #define TARGET(name, options)                                                   \
   namespace onnx_maxpool::name {                                                \
+  bool find_roi_windows(const RoiRows&);                                        \
   const RoiKernel& roi_kernel(size_t element_size, int64_t channels);           \
   const PoolKernel* pool_kernel(const PoolJob&, size_t element_size, PoolPlan); \
   PoolCosts pool_costs(const PoolJob&, size_t element_size);                    \
@@ -71,7 +72,8 @@ Kernels choose() {
 std::vector<Target> targets() {
   const Processor here = processor();
   return {
-#define TARGET(name, options) {{#name, name::roi_kernel, name::pool_kernel, name::pool_costs}, here.name},
+#define TARGET(name, options) \
+  {{#name, name::find_roi_windows, name::roi_kernel, name::pool_kernel, name::pool_costs}, here.name},
 #include "kernels/targets.inc"
 #undef TARGET
   };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/machine.h"
 #include "base/window_plan.h"
@@ -16,7 +17,6 @@ namespace onnx_maxpool {
 namespace {
 
 constexpr int64_t kUnitRois = 128;  // whose windows a thread finds at a time
-constexpr int64_t kAtOnce = 4;      // fewer ROIs of several bins go one by one
 
 constexpr const char* kColumns[] = {"batch", "x1", "y1", "x2", "y2"};
 
@@ -153,10 +153,20 @@ class RoiNode : public Kernel {
     plan.trials ? plan.trials->run(plan.turn, pool_all) : pool_all();
   }
 
+  // Whether all numbers are finite, and batch numbers below the limit: in vectors, and without a jump for each.
+  template <class Float>
+  static bool are_plain(const Float* values, int64_t count, Float limit) {
+    int32_t odd = 0;
+    for (int64_t i = 0; i < 5 * count; ++i) odd |= !(std::abs(values[i]) <= std::numeric_limits<Float>::max());
+    for (int64_t i = 0; i < 5 * count; i += 5) odd |= !(values[i] > -1) | !(values[i] < limit);
+    return !odd;
+  }
+
   // M10 and M11, for the first row that breaks either.
   template <class Float>
   void check_rois(const Rois<Float>& rois, int64_t count, int64_t images) const {
     const auto limit = static_cast<Float>(images);
+    if (images > 0 && are_plain(rois.row(0), count, limit)) return;
     // A batch number is truncated: -0.5 is 0, of which there may be no image.
     const auto batch_is_good = [&](Float value) { return value > -1 && images > 0 && value < limit; };
     for (int64_t i = 0; i < count; ++i) {
@@ -177,46 +187,37 @@ class RoiNode : public Kernel {
 
   template <class Float>
   RoiWindows windows_of(const Run& run, const Rois<Float>& rois, int64_t count, const Dims& x) const {
-    const auto bins_x = static_cast<size_t>(pooled_[1]);
+    const int64_t bins_y = pooled_[0], bins_x = pooled_[1];
     RoiWindows windows;
     windows.image.resize(static_cast<size_t>(count));
-    windows.rows.resize(static_cast<size_t>(count * pooled_[0]));
-    windows.columns.resize(static_cast<size_t>(count * pooled_[1]));
-    if (pooled_[1] > 1) windows.widths.resize(static_cast<size_t>(count));
-    const double of_window = edges_ == EdgeArithmetic::in_float ? roi_costs::kWindowOfMany : roi_costs::kWindow;
-    const double cycles = of_window * static_cast<double>(count * (pooled_[0] + pooled_[1]));
+    windows.rows.resize(static_cast<size_t>(count * bins_y));
+    windows.columns.resize(static_cast<size_t>(count * bins_x));
+    if (bins_x > 1) windows.widths.resize(static_cast<size_t>(count));
+    // No rounding changes an only bin.
+    constexpr bool is_double = sizeof(Float) == sizeof(double);
+    const bool is_kernels =
+        edges_ == (is_double ? EdgeArithmetic::in_double : EdgeArithmetic::in_float) || std::max(bins_y, bins_x) == 1;
+    const double of_window = is_kernels ? roi_costs::kWindowOfMany : roi_costs::kWindow,
+                 cycles = of_window * static_cast<double>(count * (bins_y + bins_x));
     run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {
       const int64_t begin = unit * kUnitRois, some = std::min(count - begin, kUnitRois);
       const Float* row = rois.row(begin);
-      plan_axis(row + 2, some, pooled_[0], x[2], &windows.rows[static_cast<size_t>(begin * pooled_[0])]);
-      plan_axis(row + 1, some, pooled_[1], x[3], &windows.columns[static_cast<size_t>(begin * pooled_[1])]);
-      for (int64_t i = 0; i < some; ++i) {
-        const auto roi = static_cast<size_t>(begin + i);
-        windows.image[roi] = static_cast<int64_t>(row[5 * i]);  // truncates toward zero (M10)
-        if (pooled_[1] > 1) windows.widths[roi] = widths_of(&windows.columns[roi * bins_x], pooled_[1]);
+      RoiWindow* const rows = windows.rows.data() + begin * bins_y;
+      RoiWindow* const columns = windows.columns.data() + begin * bins_x;
+      BinWidths* const widths = bins_x > 1 ? windows.widths.data() + begin : nullptr;
+      int64_t* const image = windows.image.data() + begin;
+      for (int64_t i = 0; i < some; ++i) image[i] = static_cast<int64_t>(row[5 * i]);  // truncates toward zero (M10)
+      if (is_kernels &&
+          kernels().roi_windows({row, is_double, some, scale_, x[2], x[3], bins_y, bins_x, rows, columns, widths})) {
+        return;
+      }
+      for (int64_t i = 0; i < some; ++i, row += 5) {
+        roi_windows(roi_edge(row[2], scale_), roi_edge(row[4], scale_), bins_y, x[2], edges_, rows + i * bins_y);
+        roi_windows(roi_edge(row[1], scale_), roi_edge(row[3], scale_), bins_x, x[3], edges_, columns + i * bins_x);
+        if (widths) widths[i] = widths_of(columns + i * bins_x, bins_x);
       }
     });
     return windows;
-  }
-
-  // The windows of some ROIs along an axis, the first of whose edges are at `first`.
-  template <class Float>
-  void plan_axis(const Float* first, int64_t count, int64_t bins, int64_t size, RoiWindow* windows) const {
-    const Float* last = first + 2;
-    int32_t from[kUnitRois], to[kUnitRois];
-    if (!near_roi_edges<kUnitRois>(first, 5, count, scale_, from) ||
-        !near_roi_edges<kUnitRois>(last, 5, count, scale_, to)) {
-      for (int64_t i = 0; i < count; ++i) {
-        roi_windows(roi_edge(first[5 * i], scale_), roi_edge(last[5 * i], scale_), bins, size, edges_,
-                    windows + i * bins);
-      }
-    } else if (bins == 1) {
-      single_windows(from, to, count, static_cast<int32_t>(size), windows);
-    } else if (edges_ == EdgeArithmetic::in_float && count >= kAtOnce) {
-      near_roi_windows<kUnitRois>(from, to, count, static_cast<int32_t>(bins), static_cast<int32_t>(size), windows);
-    } else {
-      for (int64_t i = 0; i < count; ++i) roi_windows(from[i], to[i], bins, size, edges_, windows + i * bins);
-    }
   }
 
   const RoiOp& op_;

@@ -16,13 +16,17 @@ constexpr int64_t kLeastSample = 16, kMostSample = 96;
 int shift_of(double lanes) { return std::ilogb(std::max(lanes, 1.0)); }
 
 // How often 2^shift goes into what is not negative, and how many such parts have all of it.
-double parts(int64_t of, int shift) { return static_cast<double>(of >> shift); }
-double all_parts(int64_t of, int shift) { return static_cast<double>((of + (int64_t{1} << shift) - 1) >> shift); }
+int64_t parts(int64_t of, int shift) { return of >> shift; }
+int64_t all_parts(int64_t of, int shift) { return (of + (int64_t{1} << shift) - 1) >> shift; }
+
+double number(int64_t count) { return static_cast<double>(count); }
 
 // The bins of an ROI are much alike: the largest of three stands for all.
 int64_t largest(const RoiWindow* windows, int64_t count) {
-  const auto size = [&](int64_t i) { return std::max<int64_t>(windows[i].end - windows[i].start, 0); };
-  return std::max({size(0), size(count / 2), size(count - 1)});
+  int32_t most = std::max(windows[0].end - windows[0].start, 0);
+  if (count > 1) most = std::max(most, windows[count - 1].end - windows[count - 1].start);
+  if (count > 2) most = std::max(most, windows[count / 2].end - windows[count / 2].start);
+  return most;
 }
 
 // How many rows of an ROI's bins do not repeat the one before them: of an ROI with fewer rows of the map, these and the
@@ -72,95 +76,142 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
   const double weight = static_cast<double>(shape.rois) / static_cast<double>((shape.rois + step - 1) / step);
   for (int64_t roi = 0; roi < shape.rois; roi += step) {
     add(&windows.rows[static_cast<size_t>(roi * shape.bins_y)],
-        &windows.columns[static_cast<size_t>(roi * shape.bins_x)], weight);
+        &windows.columns[static_cast<size_t>(roi * shape.bins_x)]);
   }
-  const double all = std::max(
-      groups_ * static_cast<double>(bottom_ - top_) * static_cast<double>(shape.width) * element_bytes_ / 64, 1.0);
   row_line_ = first_line(kRowLine, has_64_byte_vectors_ ? kFarRowLine : kNarrowerFarRowLine);
-  touched_first_ = all * (1 - std::exp(-touched_ / all));  // of lines that lie anywhere
+  reckon(weight);
+}
+
+void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns) {
+  const int64_t different = different_rows(rows, shape_.bins_y),
+                width = std::max<int64_t>(columns[shape_.bins_x - 1].end - columns[0].start, 0),
+                tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
+  ++sums_.rois;
+  sums_.tall += tallest;
+  sums_.wide += widest;
+  sums_.area += tallest * widest;
+  sums_.rows += different;
+  if (shape_.line_bytes > 0) add_few_channels(different, tallest, width, widest);
+  if (tallest == 0 || width == 0) return;
+  const int64_t top = rows[0].start, bottom = rows[shape_.bins_y - 1].end;
+  top_ = std::min(top_, top);
+  bottom_ = std::max(bottom_, bottom);
+  sums_.touched_rows += bottom - top;
+  sums_.touched += (bottom - top) * (width - 1);
+  add_straight(different, tallest, width);
+  add_tables(different, tallest, width, widest);
+}
+
+// Squares are of as many columns as a vector has lanes or, where fewer than half are left of a block of channels that
+// is full, of 16 bytes.
+void RoiCost::add_straight(int64_t rows, int64_t tallest, int64_t width) {
+  const int64_t lanes = int64_t{1} << lanes_shift_, left = width & (lanes - 1);
+  const int blocks_shift = lanes_shift_ - block_shift_;  // of a vector
+  if (line_shift_ > lanes_shift_ && tallest > 1 && width > lanes) {
+    sums_.wide_rows += rows * tallest * all_parts(width, line_shift_);
+    sums_.squares += rows * (all_parts(width, lanes_shift_) << blocks_shift);
+  } else if (2 * left > lanes || !has_full_blocks_) {
+    const int64_t squares = all_parts(width, lanes_shift_);
+    sums_.map_rows += rows * tallest * squares;
+    sums_.squares += rows * (squares << blocks_shift);
+  } else {
+    const int64_t squares = parts(width, lanes_shift_), in_blocks = all_parts(left, block_shift_);
+    sums_.map_rows += rows * tallest * (squares + in_blocks);
+    sums_.squares += rows * ((squares << blocks_shift) + in_blocks);
+  }
+}
+
+void RoiCost::add_tables(int64_t rows, int64_t tallest, int64_t width, int64_t widest) {
+  // A bin's columns go four at a time; up to three take as long as three.
+  const int64_t of_bin = widest < 4 ? 3 : (widest + 3) / 4 * 4, columns = rows * of_bin;
+  sums_.columns += columns;
+  size_t levels = 0;
+  for (; levels < kMostLevels && (int64_t{2} << levels) <= tallest; ++levels) {
+    const int64_t lines = ((tallest - 1) >> levels) + 1;
+    sums_.combined[levels] += lines < 3 ? columns * lines : columns;
+    sums_.reduced[levels] += lines < 3 ? 0 : rows * width * lines;
+  }
+  const int64_t lines = ((tallest - 1) >> levels) + 1;
+  sums_.most_combined[levels] += lines < 3 ? columns * lines : columns;
+  sums_.most_reduced[levels] += lines < 3 ? 0 : rows * width * lines;
+}
+
+void RoiCost::add_few_channels(int64_t rows, int64_t tallest, int64_t width, int64_t widest) {
+  const int64_t lanes = shape_.lookup_lanes, most_vectors = most_lookup_vectors(shape_.line_bytes);
+  const bool is_looked_up =
+      lanes > 0 && widest <= most_vectors * lanes && width <= kLookedUpVectors * lanes && !shape_.has_single_bins();
+  if (!is_looked_up) {
+    ++sums_.line_rois;
+    sums_.line_rows += tallest;
+    sums_.line_vectors += tallest * all_parts(width, line_shift_);
+    sums_.line_bins += parts(widest, line_shift_);
+    return;
+  }
+  const int64_t vectors = width > lanes ? most_vectors : 1, most = vectors * lanes;
+  int64_t pieces = 1;  // without divisions where an ROI is small
+  if (width > most || shape_.bins_x > lanes) {
+    const int64_t in_line = width > 0 ? (most - widest) * shape_.bins_x / width + 1 : shape_.bins_x;
+    const int64_t of_piece = std::min({in_line, shape_.bins_x, lanes});
+    pieces = (shape_.bins_x + of_piece - 1) / of_piece;
+  }
+  const int64_t piece_rows = pieces * rows;
+  ++sums_.looked_up;
+  sums_.pieces += pieces;
+  sums_.piece_rows += piece_rows;
+  sums_.repeated_rows += pieces * (shape_.bins_y - rows);
+  // Of wide bins, the cells become the best of several first.
+  sums_.lookups += piece_rows * vectors * std::min<int64_t>(widest, 5);
+  sums_.lookup_rows += piece_rows * vectors * tallest;
+}
+
+// From the sums, each of whose ROIs stands for so many.
+void RoiCost::reckon(double weight) {
+  const bool is_64 = has_64_byte_vectors_;
+  const auto all = [&](int64_t sum) { return weight * number(sum); };
+  const double bins_y = number(shape_.bins_y), bins_x = number(shape_.bins_x);
+  narrow_map_ = bins_y * ((is_64 ? kBinRow : kNarrowerBinRow) * all(sums_.rois) +
+                          (is_64 ? kBinColumn : kNarrowerBinColumn) * all(sums_.wide) + kBinLine * all(sums_.tall));
+  cells_ = bins_y * bins_x * (kCellsBin * all(sums_.rois) + kCell * all(sums_.area));
+  bins_rows_ = all(sums_.rows);
+  columns_ = kColumn * bins_x * all(sums_.columns);
+  map_rows_ = all(sums_.map_rows);
+  wide_rows_ = all(sums_.wide_rows);
+  squares_ = all(sums_.squares) / number(int64_t{1} << (lanes_shift_ - block_shift_));
+  touched_ = all(sums_.touched_rows) + all(sums_.touched) * element_bytes_ / 64;
+  const double map = std::max(groups_ * number((bottom_ - top_) * shape_.width) * element_bytes_ / 64, 1.0);
+  touched_first_ = map * (1 - std::exp(-touched_ / map));  // of lines that lie anywhere
+  const auto cycles = [&](int64_t combined, int64_t reduced) {
+    return kColumn * bins_x * all(combined) + kReduce * all(reduced);
+  };
   double sum = 0;
   for (size_t levels = 0; levels <= kMostLevels; ++levels) {
-    sum += at_most_[levels];
-    shared_[levels] += sum;
+    sum += cycles(sums_.most_combined[levels], sums_.most_reduced[levels]);
+    shared_[levels] = sum + cycles(sums_.combined[levels], sums_.reduced[levels]);
   }
+  if (shape_.line_bytes > 0) reckon_few_channels(weight);
 }
 
-void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns, double weight) {
-  const double all_bins_y = static_cast<double>(shape_.bins_y) * weight,
-               bins_y = static_cast<double>(different_rows(rows, shape_.bins_y)) * weight;
-  const int64_t width = std::max<int64_t>(columns[shape_.bins_x - 1].end - columns[0].start, 0),
-                tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
-  const auto tall = static_cast<double>(tallest), wide = static_cast<double>(widest);
-  narrow_map_ += all_bins_y * ((has_64_byte_vectors_ ? kBinRow : kNarrowerBinRow) +
-                               (has_64_byte_vectors_ ? kBinColumn : kNarrowerBinColumn) * wide + kBinLine * tall);
-  cells_ += all_bins_y * static_cast<double>(shape_.bins_x) * (kCellsBin + kCell * tall * wide);
-  add_few_channels(width, tallest, widest, bins_y, weight);
-  bins_rows_ += bins_y;
-  if (tallest == 0 || width == 0) return;
-  top_ = std::min<int64_t>(top_, rows[0].start);
-  bottom_ = std::max<int64_t>(bottom_, rows[shape_.bins_y - 1].end);
-  touched_ += weight * lines(rows[shape_.bins_y - 1].end - rows[0].start, width);
-
-  // Squares are of as many columns as a vector has lanes or, where fewer than half are left of a block of channels that
-  // is full, of 16 bytes.
-  const int64_t lanes = int64_t{1} << lanes_shift_, left = width & (lanes - 1);
-  if (line_shift_ > lanes_shift_ && tallest > 1 && width > lanes) {
-    wide_rows_ += bins_y * tall * all_parts(width, line_shift_);
-    squares_ += bins_y * all_parts(width, lanes_shift_);
-  } else if (2 * left > lanes || !has_full_blocks_) {
-    map_rows_ += bins_y * tall * all_parts(width, lanes_shift_);
-    squares_ += bins_y * all_parts(width, lanes_shift_);
-  } else {
-    const double squares = parts(width, lanes_shift_), in_blocks = all_parts(left, block_shift_);
-    map_rows_ += bins_y * tall * (squares + in_blocks);
-    squares_ += bins_y * (squares + in_blocks / parts(lanes, block_shift_));
-  }
-
-  // A bin's columns go four at a time; up to three take as long as three.
-  const double of_bin = widest < 4 ? 3 : static_cast<double>((widest + 3) / 4 * 4);
-  const double bins = bins_y * static_cast<double>(shape_.bins_x) * of_bin * kColumn;
-  columns_ += bins;
-  const auto with = [&](size_t levels) {
-    const auto before = static_cast<double>((tallest - 1) >> levels);
-    return before < 2 ? bins * (before + 1) : bins + bins_y * static_cast<double>(width) * (before + 1) * kReduce;
-  };
-  size_t levels = 0;
-  for (; levels < kMostLevels && (int64_t{2} << levels) <= tallest; ++levels) shared_[levels] += with(levels);
-  at_most_[levels] += with(levels);
-}
-
-void RoiCost::add_few_channels(int64_t width, int64_t tallest, int64_t widest, double rows, double weight) {
-  const auto tall = static_cast<double>(tallest);
+void RoiCost::reckon_few_channels(double weight) {
+  const bool is_64 = has_64_byte_vectors_;
+  const auto all = [&](int64_t sum) { return weight * number(sum); };
   if (shape_.has_single_bins()) {
-    const FoldCosts& cost = has_64_byte_vectors_ ? kFolds : kNarrowerFolds;
-    few_channels_ += weight * (cost.bin + tall * (cost.row + cost.vector * all_parts(width, line_shift_)));
-    few_channels_rois_ += weight * cost.roi;
+    const FoldCosts& cost = is_64 ? kFolds : kNarrowerFolds;
+    few_channels_ =
+        cost.bin * all(sums_.line_rois) + cost.row * all(sums_.line_rows) + cost.vector * all(sums_.line_vectors);
+    few_channels_rois_ = cost.roi * all(sums_.line_rois);
     return;
   }
-  const double bins_x = static_cast<double>(shape_.bins_x), all_rows = static_cast<double>(shape_.bins_y) * weight;
-  const int64_t lanes = shape_.lookup_lanes, most_vectors = most_lookup_vectors(shape_.line_bytes);
-  if (lanes > 0 && widest <= most_vectors * lanes && width <= kLookedUpVectors * lanes) {
-    const int64_t vectors = width > lanes ? most_vectors : 1, most = vectors * lanes;
-    double pieces = 1;  // without divisions where an ROI is small
-    if (width > most || shape_.bins_x > lanes) {
-      const int64_t in_line = width > 0 ? (most - widest) * shape_.bins_x / width + 1 : shape_.bins_x;
-      const int64_t of_piece = std::min({in_line, shape_.bins_x, lanes});
-      pieces = static_cast<double>((shape_.bins_x + of_piece - 1) / of_piece);
-    }
-    // Of wide bins, the cells become the best of several first.
-    const auto steps = static_cast<double>(std::min<int64_t>(widest, 5)), of_row = static_cast<double>(vectors);
-    const LookupCosts& cost = has_64_byte_vectors_ ? kLookups : kNarrowerLookups;
-    few_channels_ += pieces * (rows * (cost.piece_row + of_row * (cost.lookup * steps + cost.line * tall)) +
-                               (all_rows - rows) * cost.repeated_row);
-    few_channels_rois_ += weight * (cost.roi + cost.piece * pieces);
-    return;
-  }
-  const double line = has_64_byte_vectors_ ? kLineRow : kNarrowerLineRow,
-               vector = has_64_byte_vectors_ ? kLineVector : kNarrowerLineVector;
-  few_channels_ +=
-      all_rows * (kLineOfBins + kLineBin * bins_x + tall * (line + vector * all_parts(width, line_shift_)) +
-                  bins_x * kWideBin * parts(widest, line_shift_));
-  few_channels_rois_ += weight * kFewChannelsRoi;
+  const LookupCosts& lookups = is_64 ? kLookups : kNarrowerLookups;
+  const double bins_x = number(shape_.bins_x);
+  const double of_row = (kLineOfBins + kLineBin * bins_x) * all(sums_.line_rois) +
+                        (is_64 ? kLineRow : kNarrowerLineRow) * all(sums_.line_rows) +
+                        (is_64 ? kLineVector : kNarrowerLineVector) * all(sums_.line_vectors) +
+                        bins_x * kWideBin * all(sums_.line_bins);
+  few_channels_ = number(shape_.bins_y) * of_row + lookups.piece_row * all(sums_.piece_rows) +
+                  lookups.lookup * all(sums_.lookups) + lookups.line * all(sums_.lookup_rows) +
+                  lookups.repeated_row * all(sums_.repeated_rows);
+  few_channels_rois_ =
+      kFewChannelsRoi * all(sums_.line_rois) + lookups.roi * all(sums_.looked_up) + lookups.piece * all(sums_.pieces);
 }
 
 double RoiCost::lines(int64_t rows, int64_t width) const {

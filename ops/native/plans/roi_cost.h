@@ -83,7 +83,7 @@ constexpr double kCellsRoi = 40, kCellsBin = 26, kCell = 2.8;
 constexpr double kRoughFold = kFolds.bin + 3, kRoughLookups = 16, kPackFew = 2, kRoughBin = kBin + 3 * kColumn;
 
 // To find a window, before there is a plan; and where those of many ROIs are found at once.
-constexpr double kWindow = 15, kWindowOfMany = 6;
+constexpr double kWindow = 15, kWindowOfMany = 2;
 
 // What a part of a group costs beside its share of the group's work: it is handed out, and waits for its last stores.
 constexpr double kPart = 2000;
@@ -122,29 +122,52 @@ class RoiCost {
   int64_t channels_left() const;
 
  private:
-  void add(const RoiWindow* rows, const RoiWindow* columns, double weight);
-  void add_few_channels(int64_t width, int64_t tallest, int64_t widest, double rows, double weight);
+  void add(const RoiWindow* rows, const RoiWindow* columns);
+  void add_straight(int64_t rows, int64_t tallest, int64_t width);
+  void add_tables(int64_t rows, int64_t tallest, int64_t width, int64_t widest);
+  void add_few_channels(int64_t rows, int64_t tallest, int64_t width, int64_t widest);
+  void reckon(double weight);
+  void reckon_few_channels(double weight);
   // Of memory, for each channel.
   double lines(int64_t rows, int64_t width) const;
   double first_line(double line, double far_line) const;
   // What ROIs touch that are pooled straight from the map, so many channels at a time.
   double straight(double channels) const;
 
+  // Of some of the ROIs, whole numbers: a small run would notice as many others.
+  struct Sums {
+    int64_t rois = 0;
+    int64_t tall = 0, wide = 0, area = 0;       // rows, columns and cells of an ROI's largest bin
+    int64_t rows = 0;                           // of bins, but for those that repeat others
+    int64_t columns = 0;                        // of these rows: cells of lines, in bins
+    int64_t touched_rows = 0, touched = 0;      // rows of the map, and their cells but for one in each
+    int64_t squares = 0, map_rows = 0;          // of the separate mode: blocks of 16 bytes, and vectors of a channel
+    int64_t wide_rows = 0;                      // the same of rows that it reads with the widest vectors
+    int64_t line_rows = 0, line_vectors = 0;    // of the few_channels mode: rows of the map, and their vectors,
+    int64_t line_rois = 0, line_bins = 0;       // ROIs, and vectors of a bin beyond its first
+    int64_t looked_up = 0, pieces = 0;          // of ROIs that it looks up; and pieces of theirs,
+    int64_t piece_rows = 0, repeated_rows = 0;  // rows of bins in pieces, and those that repeat others,
+    int64_t lookups = 0, lookup_rows = 0;       // and in these rows lookups, and rows of the map
+    std::array<int64_t, kMostLevels + 1> combined{},
+        reduced{};  // with so many levels of tables: cells of bins, of lines
+    std::array<int64_t, kMostLevels + 1> most_combined{}, most_reduced{};  // of ROIs with no use for more levels
+  };
+
   const RoiShape& shape_;
   const double groups_;
   const double element_bytes_, lanes_, part_;
   const int lanes_shift_, line_shift_, block_shift_;  // lanes of a block's vector, of the widest, and of 16 bytes
   const bool has_full_blocks_;
-  const bool has_64_byte_vectors_;                        // the processor
+  const bool has_64_byte_vectors_;  // the processor
+  Sums sums_;
   int64_t top_, bottom_ = 0;                              // the map's rows that the ROIs reach
   double squares_ = 0, map_rows_ = 0;                     // of the separate mode, in vectors' lanes
   double wide_rows_ = 0;                                  // the same of rows that it reads with the widest vectors
-  double columns_ = 0;                                    // of bins: cells of lines
+  double columns_ = 0;                                    // of bins: cycles for cells of lines
   double bins_rows_ = 0;                                  // rows of bins, but for those that repeat others
   double row_line_ = 0;                                   // where a whole row is read for the first time
   double touched_ = 0, touched_first_ = 0;                // lines of memory, for each channel; and the first time
   std::array<double, kMostLevels + 1> shared_{};          // cycles, with so many levels of tables
-  std::array<double, kMostLevels + 1> at_most_{};         // the same of ROIs that have no use for more levels
   double narrow_map_ = 0, few_channels_ = 0, cells_ = 0;  // cycles for each channel
   double few_channels_rois_ = 0;                          // cycles for all channels together
 };

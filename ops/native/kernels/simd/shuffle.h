@@ -42,6 +42,20 @@ inline V interleave_upper(V a, V b) {
   return shuffled<Key, InterleavedInBlocks<sizeof(V) / sizeof(Key), 16 / sizeof(Key), 1>>(a, b);
 }
 
+// The same of all lanes: the lower halves of the vectors in turn, or the upper ones.
+template <int lanes, int upper>
+struct Interleaved {
+  static constexpr int of(int i) { return upper * lanes / 2 + i / 2 + i % 2 * lanes; }
+};
+template <class Key, class V>
+inline V interleave_whole_lower(V a, V b) {
+  return shuffled<Key, Interleaved<sizeof(V) / sizeof(Key), 0>>(a, b);
+}
+template <class Key, class V>
+inline V interleave_whole_upper(V a, V b) {
+  return shuffled<Key, Interleaved<sizeof(V) / sizeof(Key), 1>>(a, b);
+}
+
 // Every other lane, a0 a2 ... b0 b2 ..., or a1 a3 ... b1 b3 .... Highway has the lower half's vector second.
 template <int odd>
 struct EveryOther {
