@@ -7,7 +7,7 @@
 namespace onnx_maxpool {
 
 // The most that `stack_scratch` may be. Threads have stacks of 512 KiB and more.
-constexpr size_t kStackScratch = size_t{32} << 10;
+constexpr size_t kStackScratch = size_t{128} << 10;
 
 struct Machine {
   // How many threads can run at once.

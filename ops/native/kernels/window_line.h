@@ -113,18 +113,18 @@ class LineFiller {
     // Where rows begin stays in registers: counters in memory would take as long as short rows.
     const int64_t height = rows.end - rows.start, all = (depth.end - depth.start) * height;
     int64_t offset = (depth.start * rows_ + rows.start) * width_ + start, rows_left = height;
+    const auto next = [&] {
+      const int64_t begin = offset;
+      offset += --rows_left ? width_ : (rows_ - height + 1) * width_;
+      if (rows_left == 0) rows_left = height;
+      return begin;
+    };
     for (int64_t row = 0; row < all; row += kRowsAtOnce) {
-      int64_t offsets[kRowsAtOnce];
-      for (int64_t& next : offsets) {
-        next = offset;
-        offset += --rows_left ? width_ : (rows_ - height + 1) * width_;
-        if (rows_left == 0) rows_left = height;
-      }
       const int64_t count = all - row;
-      if (count == 1) add_rows<1>(line, plane, offsets, row == 0, before, end - start);
-      if (count == 2) add_rows<2>(line, plane, offsets, row == 0, before, end - start);
-      if (count == 3) add_rows<3>(line, plane, offsets, row == 0, before, end - start);
-      if (count >= kRowsAtOnce) add_rows<kRowsAtOnce>(line, plane, offsets, row == 0, before, end - start);
+      if (count == 1) add_rows<1>(line, plane, next, row == 0, before, end - start);
+      if (count == 2) add_rows<2>(line, plane, next, row == 0, before, end - start);
+      if (count == 3) add_rows<3>(line, plane, next, row == 0, before, end - start);
+      if (count >= kRowsAtOnce) add_rows<kRowsAtOnce>(line, plane, next, row == 0, before, end - start);
     }
     for (int64_t x = end - columns.start; padded && x < columns.end - columns.start; x += kLanes) {
       line.set(x, padding<Lane, indexed>());
@@ -132,15 +132,15 @@ class LineFiller {
   }
 
  private:
-  // `cells` of each of these rows, to the line from cell `to` on.
-  template <int count>
-  ONNX_MAXPOOL_INLINE void add_rows(Line<Lane, indexed> line, const Element* plane, const int64_t* begins, bool first,
-                                    int64_t to, int64_t cells) const {
+  // `cells` of each of the next rows, which begin where `next()` says, to the line from cell `to` on.
+  template <int count, class Next>
+  ONNX_MAXPOOL_INLINE void add_rows(Line<Lane, indexed> line, const Element* plane, Next& next, bool first, int64_t to,
+                                    int64_t cells) const {
     const CellReader<Element, Lane, indexed> reader = reader_;  // as the compiler takes stores for ones to members
     const Element* rows[count];
     int64_t offsets[count];
     for (int i = 0; i < count; ++i) {
-      offsets[i] = begins[i];
+      offsets[i] = next();
       rows[i] = plane + offsets[i];
     }
     // What comes next is fetched in the order of memory: several rows at once are several streams, which the processor

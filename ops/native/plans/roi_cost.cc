@@ -13,7 +13,7 @@ using namespace roi_costs;
 constexpr int64_t kLeastSample = 16, kMostSample = 96;
 
 // Of as many lanes, 2^shift; of fewer than one, as where there are no such vectors, that of one.
-int shift_of(double lanes) { return std::ilogb(std::max(lanes, 1.0)); }
+int shift_of(double lanes) { return 31 - __builtin_clz(static_cast<unsigned>(std::max(lanes, 1.0))); }
 
 // How often 2^shift goes into what is not negative, and how many such parts have all of it.
 int64_t parts(int64_t of, int shift) { return of >> shift; }
@@ -38,6 +38,7 @@ int64_t different_rows(const RoiWindow* rows, int64_t bins) {
 // From 0 to 1 as `bytes` grow from one size to another: no cache ends at a byte.
 double beyond(double bytes, double from, double to) { return std::clamp((bytes - from) / (to - from), 0.0, 1.0); }
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
+constexpr double kFirstCaches = kMiB / 2;  // what is here costs no more for its place
 
 }  // namespace
 
@@ -87,6 +88,8 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns) {
                 width = std::max<int64_t>(columns[shape_.bins_x - 1].end - columns[0].start, 0),
                 tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
   ++sums_.rois;
+  const int64_t height = rows[shape_.bins_y - 1].end - rows[0].start;
+  sums_.of_cells += (height <= 1 || height == shape_.bins_y) && (width <= 1 || width == shape_.bins_x);
   sums_.tall += tallest;
   sums_.wide += widest;
   sums_.area += tallest * widest;
@@ -171,7 +174,8 @@ void RoiCost::reckon(double weight) {
   const double bins_y = number(shape_.bins_y), bins_x = number(shape_.bins_x);
   narrow_map_ = bins_y * ((is_64 ? kBinRow : kNarrowerBinRow) * all(sums_.rois) +
                           (is_64 ? kBinColumn : kNarrowerBinColumn) * all(sums_.wide) + kBinLine * all(sums_.tall));
-  cells_ = bins_y * bins_x * (kCellsBin * all(sums_.rois) + kCell * all(sums_.area));
+  cells_ = bins_y * bins_x *
+           (kCellsBin * all(sums_.rois - sums_.of_cells) + kBinOfCell * all(sums_.of_cells) + kCell * all(sums_.area));
   bins_rows_ = all(sums_.rows);
   columns_ = kColumn * bins_x * all(sums_.columns);
   map_rows_ = all(sums_.map_rows);
@@ -179,7 +183,10 @@ void RoiCost::reckon(double weight) {
   squares_ = all(sums_.squares) / number(int64_t{1} << (lanes_shift_ - block_shift_));
   touched_ = all(sums_.touched_rows) + all(sums_.touched) * element_bytes_ / 64;
   const double map = std::max(groups_ * number((bottom_ - top_) * shape_.width) * element_bytes_ / 64, 1.0);
-  touched_first_ = map * (1 - std::exp(-touched_ / map));  // of lines that lie anywhere
+  // Of lines that lie anywhere. Where all is in the first caches, none costs more than another.
+  const double block = lanes_ * element_bytes_ * number(shape_.height * shape_.width);
+  const bool is_near = std::max(number(shape_.input_bytes), block) <= kFirstCaches;
+  touched_first_ = is_near ? touched_ : map * (1 - std::exp(-touched_ / map));
   const auto cycles = [&](int64_t combined, int64_t reduced) {
     return kColumn * bins_x * all(combined) + kReduce * all(reduced);
   };
@@ -221,14 +228,14 @@ double RoiCost::lines(int64_t rows, int64_t width) const {
 // What is read for the first time in a run: it comes from where so many bytes fit.
 double RoiCost::first_line(double line, double far_line) const {
   const auto bytes = static_cast<double>(shape_.input_bytes);
-  return line * beyond(bytes, kMiB / 2, 1.5 * kMiB) + far_line * beyond(bytes, 16 * kMiB, 32 * kMiB);
+  return line * beyond(bytes, kFirstCaches, 1.5 * kMiB) + far_line * beyond(bytes, 16 * kMiB, 32 * kMiB);
 }
 
 double RoiCost::straight(double channels) const {
   const double block = channels * element_bytes_ * static_cast<double>(shape_.height * shape_.width);
   const double near = kNearLine * beyond(block, 32 * kKiB, 64 * kKiB);
   const double again =
-      has_64_byte_vectors_ ? kLine * beyond(block, kMiB, 2 * kMiB) : kNarrowerLine * beyond(block, kMiB / 2, kMiB);
+      has_64_byte_vectors_ ? kLine * beyond(block, kMiB, 2 * kMiB) : kNarrowerLine * beyond(block, kFirstCaches, kMiB);
   const double first = first_line(kLine, has_64_byte_vectors_ ? kFarLine : kNarrowerFarLine);
   return touched_ * near + touched_first_ * first + (touched_ - touched_first_) * again;
 }

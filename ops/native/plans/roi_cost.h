@@ -75,8 +75,9 @@ struct FoldCosts {
 };
 constexpr FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {25, 5, 0.2, 4};
 
-// The cells mode: an ROI; and for each channel a bin, and a cell.
-constexpr double kCellsRoi = 40, kCellsBin = 26, kCell = 2.8;
+// The cells mode: an ROI; and for each channel a bin, and a cell. Where bins differ in their cells, jumps are not
+// foreseen; where each has one, they are.
+constexpr double kCellsRoi = 20, kCellsBin = 28, kBinOfCell = 8, kCell = 2.8;
 
 // Roughly, for each channel: an ROI's only bin that is folded, and a row of bins that are looked up. For all of the
 // fewest channels: a cell that is packed, and a bin of a few columns.
@@ -137,6 +138,7 @@ class RoiCost {
   // Of some of the ROIs, whole numbers: a small run would notice as many others.
   struct Sums {
     int64_t rois = 0;
+    int64_t of_cells = 0;                       // ROIs whose bins have one cell each
     int64_t tall = 0, wide = 0, area = 0;       // rows, columns and cells of an ROI's largest bin
     int64_t rows = 0;                           // of bins, but for those that repeat others
     int64_t columns = 0;                        // of these rows: cells of lines, in bins

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_schedule.h"
@@ -31,18 +30,19 @@ bool sweeps(const RoiShape& shape, int levels) {
 
 // Whether the tables of so many levels fit a worker's memory.
 bool fit(const RoiShape& shape, int64_t tallest, int levels) {
-  int64_t rows = 0;
-  for (int k = 0; k <= levels; ++k) {
-    rows += kept_rows(shape.height, tallest, levels, sweeps(shape, levels), k).count;
+  int64_t rows = (levels + 1) * shape.height;
+  if (sweeps(shape, levels)) {
+    rows = 0;
+    for (int k = 0; k <= levels; ++k) rows += kept_rows(shape.height, tallest, levels, true, k).count;
   }
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
 }
 
-// Of so few ROIs, bins and cells, the best plan could save little more than its choice takes. Of fewer cells, this is
-// so even where channels are of several blocks, or where the map is narrow, for which there is a mode that is much
-// faster.
+// Of so few ROIs, bins and cells, the best plan could save little more than its choice takes. Of several blocks of
+// channels it is so of fewer cells, which have to be less than half of the map's, as tables of all blocks may save
+// more; of the fewest even then, or where the map is narrow, for which there is a mode that is much faster.
 constexpr int64_t kSmallRois = 16, kSmallBins = 256;
-constexpr double kSmallCells = 16 << 10, kFewCells = 256;
+constexpr double kSmallCells = 16 << 10, kSmallCellsOfBlocks = 4 << 10, kFewCells = 256;
 // Where all channels have so few bins, the cells mode takes less time than to fill vectors.
 constexpr int64_t kBinsByCells = 16;
 // Where lanes can be looked up, bins of so few channels take less (kernels/roi_few_channels.h), on narrow maps as in
@@ -81,9 +81,13 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
   if (shape.rois > kSmallRois || bins > kSmallBins) return nullptr;
   const double cells = cells_of(shape, windows);
   if (bins * shape.channels <= kBinsByCells && cells <= kFewCells) return &RoiKernel::cells;
-  const bool is_plain = shape.blocks == 1 && shape.width > shape.lookup_lanes;
-  const bool is_small = cells <= (is_plain ? kSmallCells : kFewCells);
-  return is_small ? &RoiKernel::separate : nullptr;
+  const bool is_narrow = shape.width <= shape.lookup_lanes;
+  const bool is_sparse = 2 * cells < static_cast<double>(shape.channels * shape.height * shape.width);
+  const double most = is_narrow           ? kFewCells
+                      : shape.blocks == 1 ? kSmallCells
+                      : is_sparse         ? kSmallCellsOfBlocks
+                                          : kFewCells;
+  return cells <= most ? &RoiKernel::separate : nullptr;
 }
 
 // All ROIs in their order, straight from the map or from a table of its rows.
@@ -112,18 +116,18 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
 // A way to pool: one of the kernel's modes, with so many levels of tables. It may leave the last block of channels,
 // which is at most half full, to the few_channels mode.
 struct Way {
-  RoiKernel::Mode RoiKernel::* mode;  // null where there is no such way
+  RoiKernel::Mode RoiKernel::* mode = nullptr;  // null where there is no such way
   int levels;
   int64_t at_once;  // blocks of channels in a unit
-  RoiDivision division;
-  int64_t left;  // channels
-  RoiDivision of_left;
-  double cycles() const { return division.cycles + of_left.cycles; }
-  double time() const { return division.time + of_left.time; }
+  int64_t left;     // channels
+  RoiDivision division, of_left;
+  double cycles() const { return division.cycles + (left > 0 ? of_left.cycles : 0); }
+  double time() const { return division.time + (left > 0 ? of_left.time : 0); }
 };
 using Ways = std::array<Way, Trials::kMostWays>;
 
-// What the ways of a run have in common.
+// What the ways of a run have in common. Ways are set in place: a processor waits where a struct is copied that has
+// only just been written in parts, and a small run would notice.
 class Planner {
  public:
   Planner(const RoiShape& shape, const RoiWindows& windows)
@@ -135,59 +139,61 @@ class Planner {
   }
 
   // The best way of each kind on so many threads.
-  Ways ways(int64_t threads) const {
-    Ways ways{};
-    ways[0] = with_or_without_left(separate(threads, shape_.blocks));
+  void find_ways(int64_t threads, Ways& ways) const {
+    for (Way& way : ways) way.mode = nullptr;
+    separate(threads, shape_.blocks, ways[0]);
+    leave_channels_if_faster(ways[0]);
     if (const int levels = best_levels(false, threads); levels >= 0) {
-      ways[1] = with_or_without_left(shared(levels, threads, shape_.blocks));
+      shared(levels, threads, shape_.blocks, ways[1]);
+      leave_channels_if_faster(ways[1]);
       if (ways[1].at_once > 1 && ways[1].cycles() > kWorthATrial) {
-        ways[6] = with_or_without_left(shared(best_levels(false, threads, 1), threads, shape_.blocks, 1));
+        shared(best_levels(false, threads, 1), threads, shape_.blocks, ways[6], 1);
+        leave_channels_if_faster(ways[6]);
       }
     }
     if (const int levels = best_levels(true, threads); levels >= 0) {
-      ways[2] = with_or_without_left(shared(levels, threads, shape_.blocks));
+      shared(levels, threads, shape_.blocks, ways[2]);
+      leave_channels_if_faster(ways[2]);
     }
-    if (may_permute()) ways[3] = narrow_map(threads);
+    if (may_permute()) narrow_map(threads, ways[3]);
     if (has_few_channels()) {
-      ways[4] = few_channels(shape_.channels, threads);
-      ways[5] = cells(threads);
+      few_channels(threads, ways[4]);
+      cells(threads, ways[5]);
     }
-    return ways;
   }
 
   // Of all blocks of channels, or of those that are full.
-  Way separate(int64_t threads, int64_t blocks) const {
+  void separate(int64_t threads, int64_t blocks, Way& way) const {
     const double block = blocks < shape_.blocks ? cost_.full_block() : cost_.separate();
-    return of(&RoiKernel::separate, 0, {blocks, roi_costs::kUnit, block / rois(), shape_.rois, false, threads});
+    set(way, &RoiKernel::separate);
+    divide_whole(way.division, {blocks, roi_costs::kUnit, block / rois()}, threads);
   }
 
   bool may_share(int levels) const {
     return (levels == 0 || (int64_t{1} << levels) <= tallest_) && fit(shape_, tallest_, levels);
   }
   // Of so many blocks of channels, of which a unit has at most so many at once.
-  Way shared(int levels, int64_t threads, int64_t blocks, int64_t most = kMostAtOnce) const {
+  void shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most = kMostAtOnce) const {
     const bool sweep = sweeps(shape_, levels);
-    const int64_t at_once = sweep ? 1 : std::min(at_once_of(levels, threads, blocks), most),
-                  units = (blocks + at_once - 1) / at_once;
+    set(way, &RoiKernel::shared, levels, sweep ? 1 : std::min(at_once_of(levels, threads, blocks), most));
+    const int64_t units = way.at_once == 1 ? blocks : (blocks + way.at_once - 1) / way.at_once;
     const double of_unit = static_cast<double>(blocks) / static_cast<double>(units);
-    const RoiDivision whole = {
-        units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois(), shape_.rois, sweep, threads};
-    if (!sweep) return of(&RoiKernel::shared, levels, whole, at_once);
+    const Work work = {units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois()};
+    if (!sweep) return divide_whole(way.division, work, threads);
     // Few ROIs at a time, whose bins stay in the cache, or as many as may be, so that tables are filled less often.
     const double bins = static_cast<double>(shape_.bins_y * shape_.bins_x);
-    const int64_t in_cache = shape_.second_cache / 2;
     const auto within = [&](int64_t bytes) {
-      const double most = static_cast<double>(bytes) / static_cast<double>(shape_.vector_bytes) / bins;
-      RoiDivision division = whole;
-      division.most_rois = std::max<int64_t>(static_cast<int64_t>(most), 1);
-      if (bytes > in_cache) division.roi += roi_costs::kFarBin * bins;
-      return of(&RoiKernel::shared, levels, division);
+      const double most_rois = static_cast<double>(bytes) / static_cast<double>(shape_.vector_bytes) / bins;
+      return std::max<int64_t>(static_cast<int64_t>(most_rois), 1);
     };
-    const Way few = within(in_cache), many = within(kLargestBins);
-    return few.time() <= many.time() ? few : many;
+    RoiDivision many;
+    divide_sweep(way.division, work, within(shape_.second_cache / 2), threads);
+    divide_sweep(many, {work.blocks, work.fill, work.roi + roi_costs::kFarBin * bins}, within(kLargestBins), threads);
+    if (many.time < way.division.time) way.division = many;
   }
   // No unit has several blocks where a thread has few, and threads have about as many units each.
   int64_t at_once_of(int levels, int64_t threads, int64_t blocks) const {
+    if (blocks == 1) return 1;  // a small run would notice the divisions
     const int64_t vectors = (levels + 1) * shape_.height * shape_.width + 3 * shape_.bins_y * shape_.bins_x;
     const int64_t block = vectors * shape_.vector_bytes, all = blocks * static_cast<int64_t>(groups_.size());
     const int64_t held = 2 * block <= shape_.second_cache ? std::max<int64_t>(shape_.second_cache / 2 / block, 2) : 1;
@@ -196,21 +202,24 @@ class Planner {
     const int64_t turns = (all + most * threads - 1) / (most * threads), units = turns * threads;
     return (all + units - 1) / units;
   }
-  // A way of blocks of channels that leaves the last one, if that should take clearly less time than this block.
-  Way with_or_without_left(const Way& all) const {
+  // A way of blocks of channels leaves the last one, if that should take clearly less time than this block.
+  void leave_channels_if_faster(Way& way) const {
     constexpr double kClearly = 0.75;
-    if (!may_leave_channels()) return all;
-    const Way way = with_left(all);
-    return way.of_left.time < kClearly * (all.time() - way.division.time) ? way : all;
+    if (!may_leave_channels()) return;
+    Way leaving;
+    leave_channels(way, leaving);
+    if (leaving.of_left.time < kClearly * (way.time() - leaving.division.time)) way = leaving;
   }
   bool may_leave_channels() const { return cost_.channels_left() > 0 && shape_.line_bytes > 0; }
-  Way with_left(const Way& all) const {
+  void leave_channels(const Way& all, Way& way) const {
     const int64_t threads = all.division.threads, full = shape_.blocks - 1;
-    Way way =
-        all.mode == &RoiKernel::separate ? separate(threads, full) : shared(all.levels, threads, full, all.at_once);
+    if (all.mode == &RoiKernel::separate) {
+      separate(threads, full, way);
+    } else {
+      shared(all.levels, threads, full, way, all.at_once);
+    }
     way.left = cost_.channels_left();
-    way.of_left = few_channels(way.left, threads).division;
-    return way;
+    divide_whole(way.of_left, few_channels_work(way.left), threads);
   }
 
   // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
@@ -218,7 +227,8 @@ class Planner {
   int best_levels(bool sweep, int64_t threads, int64_t most = kMostAtOnce) const {
     int best = -1;
     double least = 0;
-    for (int levels = 0; levels <= kMostLevels; ++levels) {
+    if (sweep && !sweeps(shape_, kMostLevels)) return best;
+    for (int levels = 0; levels <= kMostLevels && (int64_t{1} << levels) <= std::max<int64_t>(tallest_, 1); ++levels) {
       if (sweeps(shape_, levels) != sweep || !may_share(levels)) continue;
       const auto blocks = static_cast<double>(sweep ? 1 : std::min(at_once_of(levels, threads, shape_.blocks), most));
       const double cycles =  // of a block
@@ -233,23 +243,23 @@ class Planner {
   bool may_permute() const {
     return std::max(shape_.width, shape_.bins_x) <= shape_.lookup_lanes && shape_.height <= kTallestNarrowMap;
   }
-  Way narrow_map(int64_t threads) const {
+  void narrow_map(int64_t threads, Way& way) const {
     const int64_t blocks = (shape_.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
     const double channels = static_cast<double>(shape_.channels) / static_cast<double>(blocks);
-    return of(
-        &RoiKernel::narrow_map, 0,
-        {blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois(), shape_.rois, false, threads});
+    set(way, &RoiKernel::narrow_map);
+    divide_whole(way.division, {blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois()}, threads);
   }
 
   // Where channels in the lanes may leave most of them idle.
   bool has_few_channels() const { return shape_.channels <= kFewChannels && shape_.line_bytes > 0; }
-  Way few_channels(int64_t channels, int64_t threads) const {
-    const double cycles = cost_.few_channels(static_cast<double>(channels));
-    return of(&RoiKernel::few_channels, 0, {1, roi_costs::kUnit, cycles / rois(), shape_.rois, false, threads});
+  void few_channels(int64_t threads, Way& way) const {
+    set(way, &RoiKernel::few_channels);
+    divide_whole(way.division, few_channels_work(shape_.channels), threads);
   }
 
-  Way cells(int64_t threads) const {
-    return of(&RoiKernel::cells, 0, {1, roi_costs::kUnit, cost_.cells() / rois(), shape_.rois, false, threads});
+  void cells(int64_t threads, Way& way) const {
+    set(way, &RoiKernel::cells);
+    divide_whole(way.division, {1, roi_costs::kUnit, cost_.cells() / rois()}, threads);
   }
 
   RoiPlan plan(const Way& way) const {
@@ -272,8 +282,35 @@ class Planner {
 
  private:
   double rois() const { return static_cast<double>(shape_.rois); }
-  Way of(RoiKernel::Mode RoiKernel::* mode, int levels, const RoiDivision& division, int64_t at_once = 1) const {
-    return {mode, levels, at_once, best_division(groups_, division), 0, {}};
+
+  // Blocks, or units of several; and cycles to fill a unit and to pool an ROI.
+  struct Work {
+    int64_t blocks;
+    double fill, roi;
+  };
+  Work few_channels_work(int64_t channels) const {
+    return {1, roi_costs::kUnit, cost_.few_channels(static_cast<double>(channels)) / rois()};
+  }
+  static void set(Way& way, RoiKernel::Mode RoiKernel::* mode, int levels = 0, int64_t at_once = 1) {
+    way.mode = mode;
+    way.levels = levels;
+    way.at_once = at_once;
+    way.left = 0;
+  }
+  void divide_whole(RoiDivision& division, const Work& work, int64_t threads) const {
+    divide_work(division, work, shape_.rois, false, threads);
+  }
+  void divide_sweep(RoiDivision& division, const Work& work, int64_t most_rois, int64_t threads) const {
+    divide_work(division, work, most_rois, true, threads);
+  }
+  void divide_work(RoiDivision& division, const Work& work, int64_t most_rois, bool sweep, int64_t threads) const {
+    division.blocks = work.blocks;
+    division.fill = work.fill;
+    division.roi = work.roi;
+    division.most_rois = most_rois;
+    division.sweep = sweep;
+    division.threads = threads;
+    divide_best(groups_, division);
   }
 
   const RoiShape& shape_;
@@ -296,7 +333,8 @@ size_t least(const Trials::Costs& costs) {
 // Runs with the same number have much the same work for each ROI: numbers of ROIs within a factor of two are alike.
 uint64_t number_of(const RoiShape& shape) {
   uint64_t number = shape.threads > 1;
-  for (int64_t size : {shape.images, shape.channels, shape.height, shape.width, int64_t{std::ilogb(shape.rois)}}) {
+  for (int64_t size : {shape.images, shape.channels, shape.height, shape.width,
+                       int64_t{63 - __builtin_clzll(static_cast<uint64_t>(shape.rois))}}) {
     constexpr uint64_t kPrime = 0x100000001b3;  // FNV's
     number = number * kPrime + static_cast<uint64_t>(size);
   }
@@ -314,11 +352,12 @@ bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShape* trials) {
   if (const auto mode = small_mode(shape, windows)) return small_plan(shape, windows, mode);
   const Planner planner(shape, windows);
-  Ways ways = planner.ways(1);
+  Ways ways;
+  planner.find_ways(1, ways);
   Trials::Costs costs = times(ways);
   const size_t likeliest = least(costs);
   if (shape.threads > 1 && ways[likeliest].cycles() >= shape.worth_a_thread) {
-    ways = planner.ways(shape.threads);
+    planner.find_ways(shape.threads, ways);
     costs = times(ways);
   }
   Trials* const known = trials ? trials->find(number_of(shape)) : nullptr;
@@ -335,23 +374,34 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   std::vector<RoiPlan> plans;
   const auto mode = small_mode(shape, windows);
   if (mode) plans.push_back(small_plan(shape, windows, mode));
-  const auto add_blocks = [&](const Way& way, bool is_there) {
+  Way way, other;
+  const auto add_blocks = [&](bool is_there) {
     if (!is_there) plans.push_back(planner.plan(way));
-    if (planner.may_leave_channels()) plans.push_back(planner.plan(planner.with_left(way)));
+    if (!planner.may_leave_channels()) return;
+    planner.leave_channels(way, other);
+    plans.push_back(planner.plan(other));
   };
-  add_blocks(planner.separate(shape.threads, shape.blocks), mode == &RoiKernel::separate);
+  planner.separate(shape.threads, shape.blocks, way);
+  add_blocks(mode == &RoiKernel::separate);
   for (int levels = 0; levels <= kMostLevels; ++levels) {
     if (!planner.may_share(levels)) continue;
-    const Way way = planner.shared(levels, shape.threads, shape.blocks);
-    add_blocks(way, mode == &RoiKernel::shared && levels == 0);
-    if (way.at_once > 1) add_blocks(planner.shared(levels, shape.threads, shape.blocks, 1), false);
+    planner.shared(levels, shape.threads, shape.blocks, way);
+    add_blocks(mode == &RoiKernel::shared && levels == 0);
+    if (way.at_once == 1) continue;
+    planner.shared(levels, shape.threads, shape.blocks, way, 1);
+    add_blocks(false);
   }
-  if (planner.may_permute()) plans.push_back(planner.plan(planner.narrow_map(shape.threads)));
+  if (planner.may_permute()) {
+    planner.narrow_map(shape.threads, way);
+    plans.push_back(planner.plan(way));
+  }
   if (planner.has_few_channels() && mode != &RoiKernel::few_channels) {
-    plans.push_back(planner.plan(planner.few_channels(shape.channels, shape.threads)));
+    planner.few_channels(shape.threads, way);
+    plans.push_back(planner.plan(way));
   }
   if (planner.has_few_channels() && mode != &RoiKernel::cells) {
-    plans.push_back(planner.plan(planner.cells(shape.threads)));
+    planner.cells(shape.threads, way);
+    plans.push_back(planner.plan(way));
   }
   return plans;
 }

@@ -124,20 +124,20 @@ RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNu
   return groups;
 }
 
-RoiDivision best_division(const RoiGroups& groups, RoiDivision division) {
+void divide_best(const RoiGroups& groups, RoiDivision& division) {
+  division.grain = std::numeric_limits<double>::infinity();
   estimate(groups, division);
-  if (division.threads == 1) return division;
-  RoiDivision best = division;
+  if (division.threads == 1) return;
+  RoiDivision parted = division;
   const auto most = static_cast<double>(groups[0].count());
   double before = std::numeric_limits<double>::infinity();
   for (double parts = 2; parts <= most; parts *= 2) {
-    division.grain = division.roi * most / parts;
-    estimate(groups, division);
-    if (division.time < best.time) best = division;
-    if (division.time >= before) break;
-    before = division.time;
+    parted.grain = division.roi * most / parts;
+    estimate(groups, parted);
+    if (parted.time < division.time) division = parted;
+    if (parted.time >= before) break;
+    before = parted.time;
   }
-  return best;
 }
 
 void lay_out(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const RoiDivision& division,

@@ -39,14 +39,14 @@ struct RoiDivision {
   int64_t most_rois;  // of a unit
   bool sweep;         // all blocks of a group are divided alike, as one order of tasks serves them all
   int64_t threads;
-  double grain = std::numeric_limits<double>::infinity();  // cycles of pooling in such a part
-  double units = 0;
-  double cycles = 0;  // of all threads together
-  double time = 0;    // in cycles, until the last thread is done
+  double grain;  // cycles of pooling in such a part
+  double units;
+  double cycles;  // of all threads together
+  double time;    // in cycles, until the last thread is done
 };
 
-// The division that takes the least time on its threads.
-RoiDivision best_division(const RoiGroups& groups, RoiDivision division);
+// Sets what is behind `threads` to the division that takes the least time on these.
+void divide_best(const RoiGroups& groups, RoiDivision& division);
 
 // Calls each(group, first block, end of blocks, parts) for blocks that are divided alike, in the order of the units.
 template <class Each>
