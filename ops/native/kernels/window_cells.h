@@ -42,6 +42,22 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> cells_from(Vector<Lane, kVectorBytes> k
   }
 }
 
+// The same where rows are to be combined, which differ in where they begin: all cells have the position of the first,
+// until along_row() adds the rest, once for all rows.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> cells_of_row(Vector<Lane, kVectorBytes> key, int64_t position) {
+  if constexpr (indexed) {
+    return {key, Vector<Lane, kVectorBytes>{} + static_cast<Lane>(position)};
+  } else {
+    return {key};
+  }
+}
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> along_row(Cells<Lane, indexed> cells, int64_t first) {
+  if constexpr (indexed) cells.position += lane_numbers<Lane>() + static_cast<Lane>(first);
+  return cells;
+}
+
 // Cells that lose against every other.
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> padding() {

@@ -108,9 +108,12 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const CellReader<Element, Lane, in
     }
     best = either(either(bests[0], bests[1]), either(bests[2], bests[3]));
   }
+  Cells<Lane, indexed> next = cells_from<Lane, indexed>(Vector<Lane, kVectorBytes>{}, offset + x);
   for (; x < last; x += kLanes) {
     prefetch_next_page(row + x);
-    follow(best, cells_at(x));
+    next.key = reader.keys_at(row + x);
+    follow(best, next);
+    if constexpr (indexed) next.position += static_cast<Lane>(kLanes);
   }
   follow(best, cells_at(last));
   return best;

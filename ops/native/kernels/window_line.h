@@ -162,9 +162,13 @@ class LineFiller {
   template <int count, class KeysAt>
   ONNX_MAXPOOL_INLINE static void add_cells(Line<Lane, indexed> line, const int64_t* offsets, bool first, int64_t x,
                                             int64_t to, KeysAt keys_at_row) {
-    Cells<Lane, indexed> best = cells_from<Lane, indexed>(keys_at_row(0), offsets[0] + x);
+    const auto row = [&](int i) __attribute__((always_inline)) {
+      return cells_of_row<Lane, indexed>(keys_at_row(i), offsets[i]);
+    };
+    Cells<Lane, indexed> best = row(0);
 #pragma GCC unroll 4
-    for (int i = 1; i < count; ++i) follow(best, cells_from<Lane, indexed>(keys_at_row(i), offsets[i] + x));
+    for (int i = 1; i < count; ++i) follow(best, row(i));
+    best = along_row(best, x);
     if (!first) {
       Cells<Lane, indexed> earlier = line.at(to + x);
       follow(earlier, best);

@@ -310,22 +310,22 @@ class ShortWindows {
     // The columns from the x-th on.
     ONNX_MAXPOOL_INLINE Best at(int64_t x) const {
       const int64_t width = windows.width_, slice = windows.slice_;
-      Best best = cells(x);
+      const auto row = [&](int64_t at) __attribute__((always_inline)) {
+        const auto& reader = windows.reader_;
+        const Element* const from = first + at + x;
+        return cells_of_row<Lane, indexed>(rows > 0 ? reader.keys_once_at(from) : reader.keys_at(from), at);
+      };
+      Best best = row(0);
       if constexpr (rows > 0) {
 #pragma GCC unroll 4
-        for (int y = 1; y < rows; ++y) follow(best, cells(y * width + x));
+        for (int y = 1; y < rows; ++y) follow(best, row(y * width));
       } else {
-        for (int64_t y = 1; y < height; ++y) follow(best, cells(y * width + x));
+        for (int64_t y = 1; y < height; ++y) follow(best, row(y * width));
         for (int64_t z = 1; z < slices; ++z) {
-          for (int64_t y = 0; y < height; ++y) follow(best, cells(z * slice + y * width + x));
+          for (int64_t y = 0; y < height; ++y) follow(best, row(z * slice + y * width));
         }
       }
-      return best;
-    }
-    ONNX_MAXPOOL_INLINE Best cells(int64_t at) const {
-      const auto& reader = windows.reader_;
-      return cells_from<Lane, indexed>(rows > 0 ? reader.keys_once_at(first + at) : reader.keys_at(first + at),
-                                       offset + at);
+      return along_row(best, offset + x);
     }
   };
 
