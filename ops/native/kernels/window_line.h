@@ -9,6 +9,7 @@
 #include "kernels/simd/order.h"
 #include "kernels/window.h"
 #include "kernels/window_cells.h"
+#include "kernels/window_list.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
@@ -150,10 +151,15 @@ class LineFiller {
     int64_t ahead[count];  // of each row
     for (int i = 0; i < count; ++i) ahead[i] = in_order ? ahead_ + i * kLanes - i * width_ : kPage<Element>;
     int64_t x = 0;
-    for (; x + kLanes <= cells; x += kLanes) {
-      for (int i = 0; i < count; ++i) prefetch<Cache::second>(rows[i], ahead[i] + x * pace);
-      add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at(rows[i] + x); });
-    }
+    const auto add = [&](auto apart) __attribute__((always_inline)) {
+      for (; x + kLanes <= cells; x += kLanes) {
+        for (int i = 0; i < count; i += apart.value) prefetch<Cache::second>(rows[i], ahead[i] + x * pace);
+        add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at(rows[i] + x); });
+      }
+    };
+    // One row's vector after the other, those of a line of memory need to be asked for only once.
+    constexpr int kLine = 64 / (kLanes * static_cast<int>(sizeof(Element)));
+    in_order&& kLine > 1 ? add(Number<(kLine > 1 ? kLine : 1)>()) : add(Number<1>());
     if (x < cells) {
       add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at_end(rows[i] + x); });
     }
