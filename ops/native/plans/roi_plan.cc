@@ -124,7 +124,10 @@ struct Way {
   double cycles() const { return division.cycles + (left > 0 ? of_left.cycles : 0); }
   double time() const { return division.time + (left > 0 ? of_left.time : 0); }
 };
-using Ways = std::array<Way, Trials::kMostWays>;
+// Which ways there are; kOneBlock is as kTables, but of one block of channels at a time.
+enum WayNumber : size_t { kSeparate, kTables, kSweep, kNarrowMap, kFewChannelsAlone, kCells, kOneBlock, kWays };
+static_assert(kWays == Trials::kMostWays);
+using Ways = std::array<Way, kWays>;
 
 // What the ways of a run have in common. Ways are set in place: a processor waits where a struct is copied that has
 // only just been written in parts, and a small run would notice.
@@ -141,24 +144,25 @@ class Planner {
   // The best way of each kind on so many threads.
   void find_ways(int64_t threads, Ways& ways) const {
     for (Way& way : ways) way.mode = nullptr;
-    separate(threads, shape_.blocks, ways[0]);
-    leave_channels_if_faster(ways[0]);
+    separate(threads, shape_.blocks, ways[kSeparate]);
+    leave_channels_if_faster(ways[kSeparate]);
     if (const int levels = best_levels(false, threads); levels >= 0) {
-      shared(levels, threads, shape_.blocks, ways[1]);
-      leave_channels_if_faster(ways[1]);
-      if (ways[1].at_once > 1 && ways[1].cycles() > kWorthATrial) {
-        shared(best_levels(false, threads, 1), threads, shape_.blocks, ways[6], 1);
-        leave_channels_if_faster(ways[6]);
+      Way& tables = ways[kTables];
+      shared(levels, threads, shape_.blocks, tables);
+      leave_channels_if_faster(tables);
+      if (tables.at_once > 1 && tables.cycles() > kWorthATrial) {
+        shared(best_levels(false, threads, 1), threads, shape_.blocks, ways[kOneBlock], 1);
+        leave_channels_if_faster(ways[kOneBlock]);
       }
     }
     if (const int levels = best_levels(true, threads); levels >= 0) {
-      shared(levels, threads, shape_.blocks, ways[2]);
-      leave_channels_if_faster(ways[2]);
+      shared(levels, threads, shape_.blocks, ways[kSweep]);
+      leave_channels_if_faster(ways[kSweep]);
     }
-    if (may_permute()) narrow_map(threads, ways[3]);
+    if (may_permute()) narrow_map(threads, ways[kNarrowMap]);
     if (has_few_channels()) {
-      few_channels(threads, ways[4]);
-      cells(threads, ways[5]);
+      few_channels(threads, ways[kFewChannelsAlone]);
+      cells(threads, ways[kCells]);
     }
   }
 
