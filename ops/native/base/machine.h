@@ -6,8 +6,13 @@
 
 namespace onnx_maxpool {
 
-// The most that `stack_scratch` may be. Threads have stacks of 512 KiB and more.
+// The most that `stack_scratch` may be: a quarter of the stack that a thread has at least, by glibc, macOS and Windows.
+// Elsewhere it may be 128 KiB in all (musl).
+#if defined(__GLIBC__) || defined(__APPLE__) || defined(_WIN32)
 constexpr size_t kStackScratch = size_t{128} << 10;
+#else
+constexpr size_t kStackScratch = size_t{32} << 10;
+#endif
 
 struct Machine {
   // How many threads can run at once.

@@ -28,16 +28,16 @@ struct RoiChannels {
   int64_t first, count;
 };
 
-// Some ROIs as an operator has them, and where their windows go. Pointers are borrowed.
+// Some ROIs as an operator has them, and where their windows go. Pointers are borrowed; sides and bins fit in 32 bits.
 struct RoiRows {
-  const void* rows;  // (count, 5): batch, x1, y1, x2, y2
-  bool are_double;   // or float, as are bins' sizes and products (M7)
+  const void* values;  // (count, 5): batch, x1, y1, x2, y2
+  bool are_double;     // or float, as are bins' sizes and products (M7)
   int64_t count;
   float spatial_scale;
   int64_t height, width, bins_y, bins_x;
   RoiWindow* y;       // (count, bins_y)
   RoiWindow* x;       // (count, bins_x)
-  BinWidths* widths;  // of each ROI's columns; null where nobody asks for them
+  BinWidths* widths;  // of each ROI's columns; null where it has only one bin along x
 };
 
 // The sparse table of the shared mode: maxima over 1, 2, ... 2^levels rows of the map. A sweep keeps only some of their

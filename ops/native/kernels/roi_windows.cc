@@ -26,9 +26,10 @@ class WindowFinder {
     for (int64_t roi = 0; roi < rois_.count; roi += kLanes) {
       const int64_t left = rois_.count - roi, some = left < kLanes ? left : kLanes;
       Floats columns[4];  // x1, y1, x2, y2
-      load_rows(static_cast<const Float*>(rois_.rows) + 5 * roi, some, columns);
+      load_rows(static_cast<const Float*>(rois_.values) + 5 * roi, some, columns);
       const Ints x1 = edges(columns[0], far), y1 = edges(columns[1], far), x2 = edges(columns[2], far),
                  y2 = edges(columns[3], far);
+      if (!all_false(far)) return false;
       write<false>(y1, y2, rois_.bins_y, rois_.height, some, rois_.y + roi * rois_.bins_y, nullptr);
       RoiWindow* const x = rois_.x + roi * rois_.bins_x;
       if (rois_.widths) {
@@ -37,11 +38,11 @@ class WindowFinder {
         write<false>(x1, x2, rois_.bins_x, rois_.width, some, x, nullptr);
       }
     }
-    return all_false(far);
+    return true;
   }
 
  private:
-  // What comes behind the batch in so many rows. Of fewer than there are lanes, the last one fills the rest.
+  // What comes behind the batch in so many rows. If there are fewer rows than lanes, the last row fills the rest.
   static ONNX_MAXPOOL_INLINE void load_rows(const Float* rows, int64_t some, Floats* columns) {
     using Block = Vector<Float, 16>;
     constexpr int kBlocks = kVectorBytes / 16;
@@ -63,7 +64,7 @@ class WindowFinder {
 
   // M5: halves are rounded away from zero. `far` becomes true in lanes whose edges are not near, or not a number.
   ONNX_MAXPOOL_INLINE Ints edges(Floats coordinates, Mask& far) const {
-    constexpr Float kNear = 1 << 22;
+    constexpr Float kNear = 1 << 22;  // an extent has at most 2^23 + 1 cells: exact in float, and sums fit in 32 bits
     const Floats cells = coordinates * scale_;
     const Mask near = (cells < kNear) & (cells > -kNear);
     far |= ~near;

@@ -43,7 +43,8 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> cells_from(Vector<Lane, kVectorBytes> k
 }
 
 // The same where rows are to be combined, which differ in where they begin: all cells have the position of the first,
-// until along_row() adds the rest, once for all rows.
+// until along_row() adds the rest, once for all rows. Sums may wrap in narrow lanes; those of cells in the plane do
+// not.
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> cells_of_row(Vector<Lane, kVectorBytes> key, int64_t position) {
   if constexpr (indexed) {

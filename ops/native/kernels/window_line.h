@@ -157,9 +157,12 @@ class LineFiller {
         add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at(rows[i] + x); });
       }
     };
-    // One row's vector after the other, those of a line of memory need to be asked for only once.
-    constexpr int kLine = 64 / (kLanes * static_cast<int>(sizeof(Element)));
-    in_order&& kLine > 1 ? add(Number<(kLine > 1 ? kLine : 1)>()) : add(Number<1>());
+    // Rows in order are one stream, of which one prefetch for each line of memory is enough.
+    constexpr int kApart = 64 / (kLanes * static_cast<int>(sizeof(Element)));
+    if constexpr (kApart > 1) {
+      if (in_order) add(Number<kApart>());
+    }
+    add(Number<1>());
     if (x < cells) {
       add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at_end(rows[i] + x); });
     }

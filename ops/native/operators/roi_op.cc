@@ -193,7 +193,7 @@ class RoiNode : public Kernel {
     windows.rows.resize(static_cast<size_t>(count * bins_y));
     windows.columns.resize(static_cast<size_t>(count * bins_x));
     if (bins_x > 1) windows.widths.resize(static_cast<size_t>(count));
-    // No rounding changes an only bin.
+    // No rounding changes an only bin of an ROI near the map; the kernel refuses others.
     constexpr bool is_double = sizeof(Float) == sizeof(double);
     const bool is_kernels =
         edges_ == (is_double ? EdgeArithmetic::in_double : EdgeArithmetic::in_float) || std::max(bins_y, bins_x) == 1;

@@ -89,7 +89,8 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns) {
                 tallest = largest(rows, shape_.bins_y), widest = largest(columns, shape_.bins_x);
   ++sums_.rois;
   const int64_t height = rows[shape_.bins_y - 1].end - rows[0].start;
-  sums_.of_cells += (height <= 1 || height == shape_.bins_y) && (width <= 1 || width == shape_.bins_x);
+  sums_.of_cells += std::max(tallest, widest) <= 1 && (height <= 1 || height == shape_.bins_y) &&
+                    (width <= 1 || width == shape_.bins_x);
   sums_.tall += tallest;
   sums_.wide += widest;
   sums_.area += tallest * widest;
@@ -111,15 +112,15 @@ void RoiCost::add_straight(int64_t rows, int64_t tallest, int64_t width) {
   const int64_t lanes = int64_t{1} << lanes_shift_, left = width & (lanes - 1);
   const int blocks_shift = lanes_shift_ - block_shift_;  // of a vector
   if (line_shift_ > lanes_shift_ && tallest > 1 && width > lanes) {
-    sums_.wide_rows += rows * tallest * all_parts(width, line_shift_);
+    sums_.wide_rows += number(rows * tallest) * number(all_parts(width, line_shift_));
     sums_.squares += rows * (all_parts(width, lanes_shift_) << blocks_shift);
   } else if (2 * left > lanes || !has_full_blocks_) {
     const int64_t squares = all_parts(width, lanes_shift_);
-    sums_.map_rows += rows * tallest * squares;
+    sums_.map_rows += number(rows * tallest) * number(squares);
     sums_.squares += rows * (squares << blocks_shift);
   } else {
     const int64_t squares = parts(width, lanes_shift_), in_blocks = all_parts(left, block_shift_);
-    sums_.map_rows += rows * tallest * (squares + in_blocks);
+    sums_.map_rows += number(rows * tallest) * number(squares + in_blocks);
     sums_.squares += rows * ((squares << blocks_shift) + in_blocks);
   }
 }
@@ -128,15 +129,14 @@ void RoiCost::add_tables(int64_t rows, int64_t tallest, int64_t width, int64_t w
   // A bin's columns go four at a time; up to three take as long as three.
   const int64_t of_bin = widest < 4 ? 3 : (widest + 3) / 4 * 4, columns = rows * of_bin;
   sums_.columns += columns;
-  size_t levels = 0;
-  for (; levels < kMostLevels && (int64_t{2} << levels) <= tallest; ++levels) {
+  const auto add = [&](size_t levels, Tables& tables) {
     const int64_t lines = ((tallest - 1) >> levels) + 1;
-    sums_.combined[levels] += lines < 3 ? columns * lines : columns;
-    sums_.reduced[levels] += lines < 3 ? 0 : rows * width * lines;
-  }
-  const int64_t lines = ((tallest - 1) >> levels) + 1;
-  sums_.most_combined[levels] += lines < 3 ? columns * lines : columns;
-  sums_.most_reduced[levels] += lines < 3 ? 0 : rows * width * lines;
+    tables.combined[levels] += lines < 3 ? number(columns) * number(lines) : number(columns);
+    if (lines >= 3) tables.reduced[levels] += number(rows * lines) * number(width);
+  };
+  size_t levels = 0;
+  for (; levels < kMostLevels && (int64_t{2} << levels) <= tallest; ++levels) add(levels, sums_.tables);
+  add(levels, sums_.at_most);
 }
 
 void RoiCost::add_few_channels(int64_t rows, int64_t tallest, int64_t width, int64_t widest) {
@@ -164,7 +164,7 @@ void RoiCost::add_few_channels(int64_t rows, int64_t tallest, int64_t width, int
   sums_.repeated_rows += pieces * (shape_.bins_y - rows);
   // Of wide bins, the cells become the best of several first.
   sums_.lookups += piece_rows * vectors * std::min<int64_t>(widest, 5);
-  sums_.lookup_rows += piece_rows * vectors * tallest;
+  sums_.lookup_rows += number(piece_rows * vectors) * number(tallest);
 }
 
 // From the sums, each of whose ROIs stands for so many.
@@ -178,8 +178,8 @@ void RoiCost::reckon(double weight) {
            (kCellsBin * all(sums_.rois - sums_.of_cells) + kBinOfCell * all(sums_.of_cells) + kCell * all(sums_.area));
   bins_rows_ = all(sums_.rows);
   columns_ = kColumn * bins_x * all(sums_.columns);
-  map_rows_ = all(sums_.map_rows);
-  wide_rows_ = all(sums_.wide_rows);
+  map_rows_ = weight * sums_.map_rows;
+  wide_rows_ = weight * sums_.wide_rows;
   squares_ = all(sums_.squares) / number(int64_t{1} << (lanes_shift_ - block_shift_));
   touched_ = all(sums_.touched_rows) + all(sums_.touched) * element_bytes_ / 64;
   const double map = std::max(groups_ * number((bottom_ - top_) * shape_.width) * element_bytes_ / 64, 1.0);
@@ -187,13 +187,13 @@ void RoiCost::reckon(double weight) {
   const double block = lanes_ * element_bytes_ * number(shape_.height * shape_.width);
   const bool is_near = std::max(number(shape_.input_bytes), block) <= kFirstCaches;
   touched_first_ = is_near ? touched_ : map * (1 - std::exp(-touched_ / map));
-  const auto cycles = [&](int64_t combined, int64_t reduced) {
-    return kColumn * bins_x * all(combined) + kReduce * all(reduced);
+  const auto cycles = [&](const Tables& tables, size_t levels) {
+    return weight * (kColumn * bins_x * tables.combined[levels] + kReduce * tables.reduced[levels]);
   };
   double sum = 0;
   for (size_t levels = 0; levels <= kMostLevels; ++levels) {
-    sum += cycles(sums_.most_combined[levels], sums_.most_reduced[levels]);
-    shared_[levels] = sum + cycles(sums_.combined[levels], sums_.reduced[levels]);
+    sum += cycles(sums_.at_most, levels);
+    shared_[levels] = sum + cycles(sums_.tables, levels);
   }
   if (shape_.line_bytes > 0) reckon_few_channels(weight);
 }
@@ -215,7 +215,7 @@ void RoiCost::reckon_few_channels(double weight) {
                         (is_64 ? kLineVector : kNarrowerLineVector) * all(sums_.line_vectors) +
                         bins_x * kWideBin * all(sums_.line_bins);
   few_channels_ = number(shape_.bins_y) * of_row + lookups.piece_row * all(sums_.piece_rows) +
-                  lookups.lookup * all(sums_.lookups) + lookups.line * all(sums_.lookup_rows) +
+                  lookups.lookup * all(sums_.lookups) + lookups.line * weight * sums_.lookup_rows +
                   lookups.repeated_row * all(sums_.repeated_rows);
   few_channels_rois_ =
       kFewChannelsRoi * all(sums_.line_rois) + lookups.roi * all(sums_.looked_up) + lookups.piece * all(sums_.pieces);

@@ -135,7 +135,12 @@ class RoiCost {
   // What ROIs touch that are pooled straight from the map, so many channels at a time.
   double straight(double channels) const;
 
-  // Of some of the ROIs, whole numbers: a small run would notice as many others.
+  // With so many levels of tables: cells of bins that are combined, and cells of lines that go into others.
+  struct Tables {
+    std::array<double, kMostLevels + 1> combined{};
+    std::array<double, kMostLevels + 1> reduced{};
+  };
+  // Of some of the ROIs. Whole numbers where 64 bits hold them: a small run would notice as many floating-point sums.
   struct Sums {
     int64_t rois = 0;
     int64_t of_cells = 0;                       // ROIs whose bins have one cell each
@@ -143,16 +148,16 @@ class RoiCost {
     int64_t rows = 0;                           // of bins, but for those that repeat others
     int64_t columns = 0;                        // of these rows: cells of lines, in bins
     int64_t touched_rows = 0, touched = 0;      // rows of the map, and their cells but for one in each
-    int64_t squares = 0, map_rows = 0;          // of the separate mode: blocks of 16 bytes, and vectors of a channel
-    int64_t wide_rows = 0;                      // the same of rows that it reads with the widest vectors
-    int64_t line_rows = 0, line_vectors = 0;    // of the few_channels mode: rows of the map, and their vectors,
-    int64_t line_rois = 0, line_bins = 0;       // ROIs, and vectors of a bin beyond its first
-    int64_t looked_up = 0, pieces = 0;          // of ROIs that it looks up; and pieces of theirs,
-    int64_t piece_rows = 0, repeated_rows = 0;  // rows of bins in pieces, and those that repeat others,
-    int64_t lookups = 0, lookup_rows = 0;       // and in these rows lookups, and rows of the map
-    std::array<int64_t, kMostLevels + 1> combined{},
-        reduced{};  // with so many levels of tables: cells of bins, of lines
-    std::array<int64_t, kMostLevels + 1> most_combined{}, most_reduced{};  // of ROIs with no use for more levels
+    int64_t squares = 0;                        // of the separate mode: blocks of 16 bytes
+    double map_rows = 0;                        // and vectors of a channel
+    double wide_rows = 0;                       // the same of rows that it reads with the widest vectors
+    int64_t line_rois = 0, line_bins = 0;       // of the few_channels mode: ROIs, and vectors of a bin beyond its first
+    int64_t line_rows = 0, line_vectors = 0;    // and rows of their largest bins, and these rows' vectors
+    int64_t looked_up = 0, pieces = 0;          // ROIs that it looks up instead, and pieces of theirs
+    int64_t piece_rows = 0, repeated_rows = 0;  // rows of bins in pieces, and those that repeat others
+    int64_t lookups = 0;                        // in these rows
+    double lookup_rows = 0;                     // of the map
+    Tables tables, at_most;                     // of ROIs that have a use for more levels, and of those that have none
   };
 
   const RoiShape& shape_;

@@ -38,9 +38,10 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
 }
 
-// Of so few ROIs, bins and cells, the best plan could save little more than its choice takes. Of several blocks of
-// channels it is so of fewer cells, which have to be less than half of the map's, as tables of all blocks may save
-// more; of the fewest even then, or where the map is narrow, for which there is a mode that is much faster.
+// Of so few ROIs, bins and cells, the best plan could save little more than its choice takes. With several blocks of
+// channels a run is small with fewer cells, and only if they are less than half of the map's, as tables of all blocks
+// may save more. With the fewest cells it is small whatever they are of: on a narrow map, too, for which there is a
+// mode that is much faster.
 constexpr int64_t kSmallRois = 16, kSmallBins = 256;
 constexpr double kSmallCells = 16 << 10, kSmallCellsOfBlocks = 4 << 10, kFewCells = 256;
 // Where all channels have so few bins, the cells mode takes less time than to fill vectors.

@@ -1,6 +1,8 @@
 #include "plans/roi_schedule.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "plans/roi_plan.h"
 
@@ -45,7 +44,7 @@ struct RoiDivision {
   double time;    // in cycles, until the last thread is done
 };
 
-// Sets what is behind `threads` to the division that takes the least time on these.
+// Sets grain, units, cycles and time to the division that takes the least time on its threads.
 void divide_best(const RoiGroups& groups, RoiDivision& division);
 
 // Calls each(group, first block, end of blocks, parts) for blocks that are divided alike, in the order of the units.

@@ -94,9 +94,18 @@ void Run::parallel(const Units& units) const {
   const int64_t workers = units.count > 1 ? std::min(units.count, shown_.threads.workers(units.cycles)) : 1;
   if (workers > 1) return on_threads(units, static_cast<size_t>(workers));
   // A small run would notice the calls that the runtime's memory takes.
-  alignas(64) char few[kStackScratch];
-  if (units.scratch_bytes <= machine().stack_scratch) return on_this_thread(units, few);
-  on_this_thread(units, Scratch(api_, context_, units.scratch_bytes).get());
+  constexpr size_t kFew = size_t{16} << 10;
+  const size_t bytes = units.scratch_bytes;
+  if (bytes == 0) return on_this_thread(units, nullptr);
+  if (bytes > machine().stack_scratch) return on_this_thread(units, Scratch(api_, context_, bytes).get());
+  bytes <= kFew ? on_stack<kFew>(units) : on_stack<kStackScratch>(units);
+}
+
+// A function of its own, as some compilers touch every page of what a function may have on its stack.
+template <size_t bytes>
+__attribute__((noinline)) void Run::on_stack(const Units& units) {
+  alignas(64) char scratch[bytes];
+  on_this_thread(units, scratch);
 }
 
 void Run::on_this_thread(const Units& units, void* scratch) {

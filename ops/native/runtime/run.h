@@ -114,6 +114,8 @@ class Run {
   void check_type(const OrtValue* output, size_t index, ElementType type) const;
   void parallel(const Units& units) const;
   static void on_this_thread(const Units& units, void* scratch);
+  template <size_t bytes>
+  static void on_stack(const Units& units);
   void on_threads(const Units& units, size_t workers) const;
   const OrtApi* api_;
   const bool lends_shapes_;
