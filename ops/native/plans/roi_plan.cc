@@ -30,10 +30,9 @@ bool sweeps(const RoiShape& shape, int levels) {
 
 // Whether the tables of so many levels fit a worker's memory.
 bool fit(const RoiShape& shape, int64_t tallest, int levels) {
-  int64_t rows = (levels + 1) * shape.height;
-  if (sweeps(shape, levels)) {
-    rows = 0;
-    for (int k = 0; k <= levels; ++k) rows += kept_rows(shape.height, tallest, levels, true, k).count;
+  int64_t rows = 0;
+  for (int k = 0; k <= levels; ++k) {
+    rows += kept_rows(shape.height, tallest, levels, sweeps(shape, levels), k).count;
   }
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
 }
@@ -140,6 +139,7 @@ class Planner {
         groups_(group_by_image(shape, windows, rois_by_image_)),
         cost_(shape, windows, groups_.size()) {
     for (const RoiWindow& rows : windows.rows) tallest_ = std::max<int64_t>(tallest_, rows.end - rows.start);
+    while (most_levels_ < kMostLevels && (int64_t{2} << most_levels_) <= tallest_) ++most_levels_;
   }
 
   // The best way of each kind on so many threads.
@@ -174,9 +174,9 @@ class Planner {
     divide_whole(way.division, {blocks, roi_costs::kUnit, block / rois()}, threads);
   }
 
-  bool may_share(int levels) const {
-    return (levels == 0 || (int64_t{1} << levels) <= tallest_) && fit(shape_, tallest_, levels);
-  }
+  // Tables of more rows than a window has are of no use.
+  int most_levels() const { return most_levels_; }
+  bool may_share(int levels) const { return fit(shape_, tallest_, levels); }
   // Of so many blocks of channels, of which a unit has at most so many at once.
   void shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most = kMostAtOnce) const {
     const bool sweep = sweeps(shape_, levels);
@@ -232,8 +232,7 @@ class Planner {
   int best_levels(bool sweep, int64_t threads, int64_t most = kMostAtOnce) const {
     int best = -1;
     double least = 0;
-    if (sweep && !sweeps(shape_, kMostLevels)) return best;
-    for (int levels = 0; levels <= kMostLevels && (int64_t{1} << levels) <= std::max<int64_t>(tallest_, 1); ++levels) {
+    for (int levels = 0; levels <= most_levels_; ++levels) {
       if (sweeps(shape_, levels) != sweep || !may_share(levels)) continue;
       const auto blocks = static_cast<double>(sweep ? 1 : std::min(at_once_of(levels, threads, shape_.blocks), most));
       const double cycles =  // of a block
@@ -324,6 +323,7 @@ class Planner {
   const RoiGroups groups_;
   const RoiCost cost_;
   int64_t tallest_ = 0;
+  int most_levels_ = 0;
 };
 
 Trials::Costs times(const Ways& ways) {
@@ -388,7 +388,7 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   };
   planner.separate(shape.threads, shape.blocks, way);
   add_blocks(mode == &RoiKernel::separate);
-  for (int levels = 0; levels <= kMostLevels; ++levels) {
+  for (int levels = 0; levels <= planner.most_levels(); ++levels) {
     if (!planner.may_share(levels)) continue;
     planner.shared(levels, shape.threads, shape.blocks, way);
     add_blocks(mode == &RoiKernel::shared && levels == 0);
