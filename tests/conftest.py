@@ -33,6 +33,11 @@ if os.environ.get("ONNX_MAXPOOL_ALL_PEERS") and MISSING:
         f"{' and '.join(MISSING)} missing, expected here as ONNX_MAXPOOL_ALL_PEERS is set: pip install '.[check]'"
     )
 
+# Ray Data counts its use in a thread that outlives the cluster and logs a traceback every ten seconds. A traceback is
+# parsed, and before Python 3.11.8 (cpython's issue 106905) two threads that parse at once may both fail: torch's
+# exporter parses, too.
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+
 # `repeatable` draws the same examples on every run. `long` is for campaigns: `pytest --hypothesis-profile=long`.
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("repeatable", derandomize=True, **COMMON)
