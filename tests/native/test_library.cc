@@ -304,18 +304,32 @@ void learns_how_many_threads_there_are() {
   Threads threads(64, kWorth);
   require(threads.count() == 64 && threads.workers(kLong) == 64, "threads that have yet to be seen");
   require(threads.workers(0) == 1 && threads.workers(2.5 * kWorth) == 3, "workers are worth their waking");
-  threads.saw(8, 8, kLong);
+  for (int run = 0; run < 100; ++run) threads.saw(8, 8, kLong);
   require(threads.count() == 64, "as many threads as workers may be fewer than there are");
+  for (int run = 0; run < 3; ++run) threads.saw(64, 1, kLong);
+  for (int run = 0; run < 7; ++run) threads.saw(64, 2, 20 * kWorth - 1);
+  require(threads.count() == 64 && threads.planned() == 64, "threads may have slept in a few runs");
   threads.saw(64, 2, 20 * kWorth - 1);
-  require(threads.count() == 64, "in a short run not all threads take part");
-  threads.saw(64, 3, kLong);
-  require(threads.count() == 3 && threads.workers(kLong) == 6, "threads are as many as have worked");
-  threads.saw(6, 1, kLong);
-  require(threads.count() == 3, "threads may be busy elsewhere");
-  threads.saw(6, 6, kWorth);
-  require(threads.count() == 6 && threads.workers(kLong) == 12, "more threads have been seen");
-  threads.saw(12, 64, kLong);
+  require(threads.count() == 8 && threads.workers(kLong) == 16, "threads are as many as have worked");
+  threads.saw(16, 1, kLong);
+  require(threads.count() == 8, "threads may be busy elsewhere");
+  threads.saw(12, 12, kWorth);
+  require(threads.count() == 12 && threads.workers(kLong) == 24, "more threads have been seen");
+  threads.saw(24, 64, kLong);
   require(threads.workers(kLong) == 64, "no more workers than processors");
+}
+
+// One thread, as it seems: once in a while a run is planned for all processors, and shows whether there are more.
+void asks_for_more_threads_again() {
+  Threads threads(64, 1000);
+  for (int run = 0; run < 4; ++run) threads.saw(2, 1, 1e9);
+  std::vector<int> asked;
+  for (int run = 1; run <= 1000; ++run) {
+    if (threads.planned() != 1) asked.push_back(run);
+  }
+  require(asked == std::vector<int>{32, 64, 128, 256, 512}, "runs that are planned for all processors");
+  threads.saw(2, 2, 1e9);
+  require(threads.planned() == 2, "a run has shown more threads");
 }
 
 // Of the first ways; there are no others.
@@ -430,6 +444,7 @@ int main() {
   require_target();
   tries_ways();
   learns_how_many_threads_there_are();
+  asks_for_more_threads_again();
   runs_on_threads();
   registration_survives_failures(stand_in::failing_call, "exact");
   registration_survives_failures(stand_in::failing_allocation, "onnx");

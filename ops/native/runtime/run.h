@@ -15,17 +15,22 @@
 namespace onnx_maxpool {
 
 // How many threads a session has for its nodes. The runtime does not tell, so a node's runs show it: work is offered to
-// some number of workers, and as many take part in it as there are threads. Until a run has shown it, there are taken
-// to be as many as processors.
+// some number of workers, and as many take part in it as there are threads that come in time. Until some runs have shown
+// it, there are taken to be as many as processors: in a single one, threads may have been asleep, or busy elsewhere.
 class Threads {
  public:
   Threads(int64_t processors, double cycles_worth_a_thread)
       : processors_(processors), cycles_worth_a_thread_(cycles_worth_a_thread) {}
 
-  // As many as a plan should reckon with.
-  int64_t count() const {
-    const int64_t seen = seen_.load(std::memory_order_relaxed);
-    return seen ? seen : processors_;
+  // As many as there seem to be.
+  int64_t count() const { return is_known() ? seen_.load(std::memory_order_relaxed) : processors_; }
+
+  // As many as a run should be planned for. Now and then as many as processors, more and more seldom: work that is
+  // planned for one thread may be one piece, and could never show that there are more.
+  int64_t planned() {
+    if (!is_known()) return processors_;
+    const uint64_t run = 1 + runs_.fetch_add(1, std::memory_order_relaxed);
+    return run >= kAgain && (run & (run - 1)) == 0 ? processors_ : count();
   }
 
   // To how many workers that many cycles of work should go. To more than there seem to be threads, as these may have
@@ -37,20 +42,26 @@ class Threads {
 
   // A run was over: of the workers that this many cycles were offered to, so many have worked.
   void saw(int64_t offered, int64_t worked, double cycles) {
-    // All of them: there may be more threads. Too short: others may have woken too late for it.
-    const bool all = worked == offered,
-               brief = cycles < kTelling * cycles_worth_a_thread_ * static_cast<double>(worked);
     int64_t seen = seen_.load(std::memory_order_relaxed);
-    if (seen == 0 && (all || brief)) return;
     while (seen < worked && !seen_.compare_exchange_weak(seen, worked, std::memory_order_relaxed)) {
     }
+    if (worked == offered || is_known()) return;  // of all of them: there may be more threads
+    const bool is_brief = cycles < kTelling * cycles_worth_a_thread_ * static_cast<double>(worked);
+    shown_.fetch_add(is_brief ? 1 : kLongRun, std::memory_order_relaxed);
   }
 
  private:
   static constexpr double kTelling = 10;
+  // So many brief runs, in which threads may wake too late, show as much as one that is longer; and so many are enough.
+  static constexpr int kLongRun = 8, kEnough = 4 * kLongRun;
+  static constexpr uint64_t kAgain = 32;
+  bool is_known() const { return shown_.load(std::memory_order_relaxed) >= kEnough; }
+
   const int64_t processors_;
   const double cycles_worth_a_thread_;
   std::atomic<int64_t> seen_{0};  // the most that took part in a run
+  std::atomic<int> shown_{0};     // by runs in which not all took part, in brief ones
+  std::atomic<uint64_t> runs_{0};
 };
 
 // The runtime that a node runs in.
@@ -80,8 +91,8 @@ class Run {
   // where the graph has the output as another type: a saved graph is loaded without inference.
   void* output(size_t index, ElementType type, const Dims& shape) const;
 
-  // How many threads the session seems to have.
-  int64_t threads() const { return shown_.threads.count(); }
+  // For how many threads to plan.
+  int64_t threads() const { return shown_.threads.planned(); }
   // How many of them are worth waking for that many cycles of work.
   int64_t workers(double cycles) const { return std::min(shown_.threads.workers(cycles), threads()); }
 

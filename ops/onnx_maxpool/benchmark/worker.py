@@ -28,8 +28,11 @@ SHORTEST_SAMPLE = 2e-3
 """Seconds: shorter runs are repeated until a timed sample takes as long."""
 MARGIN = 1.5
 """By how much a sample is planned to exceed the shortest, so that a lucky one does not fall below it."""
+WARM_UP = 10e-3
+"""Seconds of runs before a sample that are not timed. Others have used the caches, and the threads of a process that was
+stopped may be on one processor at first: with two, runs of 18 us took up to 180 in the first milliseconds."""
 LONG_RUN = 0.1
-"""Seconds: a run as long as this needs no run before it that is not timed, to fill caches that others have used."""
+"""Seconds: a run as long as this needs none before it."""
 FIRST_RUNS, FIRST_SECONDS = 24, 0.3
 """Runs of our library before those that are timed, or as many as fit the time, as it tries plans in its first ones. No
 other runtime is known to."""
@@ -92,8 +95,10 @@ class Worker:
         assert self.peer is not None, "start comes first"
         call = self.peer.prepare(row, row_inputs(row), self.threads)
         seconds = timed(call, 1)
-        runs = min(FIRST_RUNS, int(FIRST_SECONDS / seconds)) if self.name == peers.OURS else seconds < LONG_RUN
-        for _ in range(runs):
+        if self.name == peers.OURS:
+            loop(call.run, min(FIRST_RUNS, int(FIRST_SECONDS / seconds)))
+        if seconds < LONG_RUN:
+            warm_up(call)
             seconds = timed(call, 1)
         self.calls[row] = call
         self.seconds[row] = seconds
@@ -121,7 +126,7 @@ class Worker:
         """Seconds per run, and over how many runs they were taken."""
         call, seconds, runs = self.calls[row], self.seconds[row], 1
         if seconds < LONG_RUN:
-            call.run()
+            warm_up(call)
         while True:
             runs = max(runs, math.ceil(MARGIN * SHORTEST_SAMPLE / seconds))
             seconds = self.seconds[row] = timed(call, runs)
@@ -132,6 +137,13 @@ class Worker:
         """Let go of a row."""
         self.calls.pop(row, None)
         gc.collect()
+
+
+def warm_up(call: Call) -> None:
+    """Run until a processor's caches and its scheduler are as in a longer series of runs."""
+    end = time.perf_counter() + WARM_UP
+    while time.perf_counter() < end:
+        call.run()
 
 
 def timed(call: Call, runs: int) -> float:
