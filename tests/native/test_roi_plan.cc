@@ -718,6 +718,40 @@ void chooses_several_blocks() {
   }
 }
 
+// The plan of a brief run is that of the next ones, as long as they are alike, but for one in sixteen.
+void keeps_the_way_of_brief_runs() {
+  for (int64_t threads : {1, 2}) {
+    RoiShape shape = {2, 20, 12, 12, 40, 2, 2, 3, 32, 8, threads, 2 * 20 * 12 * 12 * 4, 32};
+    shape.worth_a_thread = 30'000;
+    RoiWindows small = rois_of(shape, 2, 3), large = rois_of(shape, 10, 9);
+    for (RoiWindows* windows : {&small, &large}) {
+      for (size_t i = 0; i < windows->image.size(); ++i) windows->image[i] = static_cast<int64_t>(i % 2);
+    }
+    TrialsByShape trials;
+    const auto kept = [&](const RoiWindows& windows) {
+      const RoiPlan plan = plan_rois(shape, windows, &trials), chosen = plan_rois(shape, windows);
+      if (plan.trials) {  // each way takes as long as it should, so that the likeliest is the fastest
+        plan.trials->took(plan.turn, plan.turn.cost);
+        return false;
+      }
+      require(plan.mode == chosen.mode && plan.levels == chosen.levels && plan.at_once == chosen.at_once &&
+                  plan.left == chosen.left && plan.left_begin == chosen.left_begin && plan.sweep == chosen.sweep,
+              "another way");
+      require(std::equal(plan.rois_by_image.begin(), plan.rois_by_image.end(), chosen.rois_by_image.begin()) &&
+                  std::equal(plan.units.begin(), plan.units.end(), chosen.units.begin(), chosen.units.end(),
+                             [](const RoiUnit& a, const RoiUnit& b) {
+                               return a.image == b.image && a.block == b.block && a.begin == b.begin && a.end == b.end;
+                             }),
+              "other units");
+      return plan.cycles == 0;
+    };
+    int count = 0;
+    for (int run = 0; run < 1000; ++run) count += kept(small);
+    require(count > 850 && count < 1000 * 15 / 16, "how many runs keep a way");
+    require(!kept(large), "a way of other windows");
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -725,6 +759,7 @@ int main() {
   pools_several_blocks();
   holds_blocks_in_the_cache();
   chooses_several_blocks();
+  keeps_the_way_of_brief_runs();
   covers_each_roi_once();
   divides_the_last_blocks();
   divides_the_largest_image();

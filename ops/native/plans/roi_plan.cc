@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_schedule.h"
@@ -20,6 +24,8 @@ constexpr int64_t kTallestNarrowMap = 32;
 constexpr int64_t kMostAtOnce = 8;
 // Of fewer cycles, one block at a time is not worth a trial of its own.
 constexpr double kWorthATrial = 30'000;
+// Of fewer cycles, runs would notice what it takes to choose a plan.
+constexpr double kBrief = 60'000;
 // More would leave few units to share out among threads, and are seldom pooled faster by themselves.
 constexpr int64_t kFewChannels = 128;
 
@@ -128,6 +134,22 @@ struct Way {
 enum WayNumber : size_t { kSeparate, kTables, kSweep, kNarrowMap, kFewChannelsAlone, kCells, kOneBlock, kWays };
 static_assert(kWays == Trials::kMostWays);
 using Ways = std::array<Way, kWays>;
+
+// Of a plan that has its rois_by_image.
+void set_plan(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const Way& way,
+              RoiPlan& plan) {
+  plan.mode = way.mode;
+  plan.cycles = way.cycles();
+  plan.time = way.time();
+  plan.levels = way.levels;
+  plan.sweep = way.division.sweep;
+  plan.slots = 1;
+  plan.at_once = way.at_once;
+  lay_out(shape, windows, groups, way.division, plan);
+  plan.left = way.left;
+  plan.left_begin = static_cast<int64_t>(plan.units.size());
+  if (way.left > 0) lay_out(shape, windows, groups, way.of_left, plan);
+}
 
 // What the ways of a run have in common. Ways are set in place: a processor waits where a struct is copied that has
 // only just been written in parts, and a small run would notice.
@@ -268,19 +290,9 @@ class Planner {
 
   RoiPlan plan(const Way& way) const {
     RoiPlan plan{};
-    plan.mode = way.mode;
-    plan.cycles = way.cycles();
-    plan.time = way.time();
-    plan.levels = way.levels;
-    plan.sweep = way.division.sweep;
-    plan.tallest = tallest_;
-    plan.slots = 1;
-    plan.at_once = way.at_once;
     plan.rois_by_image = rois_by_image_;
-    lay_out(shape_, windows_, groups_, way.division, plan);
-    plan.left = way.left;
-    plan.left_begin = static_cast<int64_t>(plan.units.size());
-    if (way.left > 0) lay_out(shape_, windows_, groups_, way.of_left, plan);
+    set_plan(shape_, windows_, groups_, way, plan);
+    plan.tallest = tallest_;
     return plan;
   }
 
@@ -326,6 +338,69 @@ class Planner {
   int most_levels_ = 0;
 };
 
+// The way of a brief run, for the next ones that are like it: to choose one takes as long as to pool dozens of ROIs.
+// Another look every few runs finds what has changed in the windows.
+class KeptWay {
+ public:
+  static void keep(const Way& way, const RoiShape& shape, const RoiWindows& windows, Trials& trials) {
+    const int64_t mode = std::find(std::begin(kModes), std::end(kModes), way.mode) - std::begin(kModes);
+    const Fields fields = {byte(mode),
+                           byte(way.levels),
+                           byte(way.at_once),
+                           byte(way.left),
+                           byte(way.division.blocks),
+                           byte(kRuns),
+                           doublings(cells_of(shape, windows))};
+    if (fields.left == way.left && fields.blocks == way.division.blocks) put(fields, trials);
+  }
+  // Sets a plan for one thread, if there is a way for it.
+  static bool set(const RoiShape& shape, const RoiWindows& windows, Trials& trials, RoiPlan& plan) {
+    const uint64_t number = trials.kept();
+    if (number == 0) return false;
+    Fields fields;
+    std::memcpy(&fields, &number, sizeof(fields));
+    const int cells = doublings(cells_of(shape, windows));
+    if (fields.runs == 0 || std::abs(cells - fields.cells) > kAlike) return false;
+    --fields.runs;
+    put(fields, trials);
+    const RoiGroups groups = group_by_image(shape, windows, plan.rois_by_image);
+    Way way;
+    way.mode = kModes[fields.mode];
+    way.levels = fields.levels;
+    way.at_once = fields.at_once;
+    way.left = fields.left;
+    divide_whole(groups, shape.rois, fields.blocks, way.division);
+    divide_whole(groups, shape.rois, 1, way.of_left);
+    set_plan(shape, windows, groups, way, plan);
+    plan.cycles = 0;  // too few for a second thread
+    return true;
+  }
+
+ private:
+  static constexpr RoiKernel::Mode RoiKernel::* kModes[] = {
+      &RoiKernel::separate, &RoiKernel::shared, &RoiKernel::narrow_map, &RoiKernel::few_channels, &RoiKernel::cells};
+  static constexpr int kRuns = 15;
+  // How often cells double, in so many parts of a doubling; and by how many of these runs may differ that are alike.
+  static constexpr int kParts = 8, kAlike = 3;
+  static int16_t doublings(double cells) { return static_cast<int16_t>(std::lround(kParts * std::log2(cells))); }
+
+  struct Fields {
+    uint8_t mode, levels, at_once, left, blocks, runs;  // runs: that may still go this way
+    int16_t cells;
+  };
+  static uint8_t byte(int64_t number) { return static_cast<uint8_t>(number); }
+  static void put(const Fields& fields, Trials& trials) {
+    uint64_t number;
+    static_assert(sizeof(fields) == sizeof(number));
+    std::memcpy(&number, &fields, sizeof(number));
+    trials.keep(number);
+  }
+  static void divide_whole(const RoiGroups& groups, int64_t rois, int64_t blocks, RoiDivision& division) {
+    division = {blocks, roi_costs::kUnit, 0, rois, false, 1, 0, 0, 0, 0};
+    divide_best(groups, division);
+  }
+};
+
 Trials::Costs times(const Ways& ways) {
   Trials::Costs costs;
   for (size_t i = 0; i < costs.size(); ++i) costs[i] = ways[i].mode ? ways[i].time() : Trials::kNever;
@@ -356,19 +431,28 @@ bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShape* trials) {
   if (const auto mode = small_mode(shape, windows)) return small_plan(shape, windows, mode);
+  Trials* const known = trials ? trials->find(number_of(shape)) : nullptr;
+  if (known) {
+    RoiPlan plan{};
+    if (KeptWay::set(shape, windows, *known, plan)) return plan;
+  }
   const Planner planner(shape, windows);
   Ways ways;
   planner.find_ways(1, ways);
   Trials::Costs costs = times(ways);
   const size_t likeliest = least(costs);
-  if (shape.threads > 1 && ways[likeliest].cycles() >= shape.worth_a_thread) {
+  const bool is_for_one = shape.threads == 1 || ways[likeliest].cycles() < shape.worth_a_thread;
+  if (!is_for_one) {
     planner.find_ways(shape.threads, ways);
     costs = times(ways);
   }
-  Trials* const known = trials ? trials->find(number_of(shape)) : nullptr;
   if (known) known->count_run();
   const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false};
-  RoiPlan plan = planner.plan(ways[turn.way]);
+  const Way& way = ways[turn.way];
+  if (is_for_one && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {
+    KeptWay::keep(way, shape, windows, *known);
+  }
+  RoiPlan plan = planner.plan(way);
   plan.trials = turn.is_trial ? known : nullptr;
   plan.turn = turn;
   return plan;

@@ -88,6 +88,10 @@ class Trials {
     running_.fetch_sub(1, std::memory_order_release);
   }
 
+  // What their user keeps for the runs that come next: a number of its own, at first 0. Runs may be at the same time.
+  uint64_t kept() const { return kept_.load(std::memory_order_relaxed); }
+  void keep(uint64_t number) { kept_.store(number, std::memory_order_relaxed); }
+
   // Calls work(), and takes its time where it is a trial. One that throws counts as none.
   template <class Work>
   void run(const Turn& turn, const Work& work) {
@@ -129,6 +133,7 @@ class Trials {
   std::array<Tried, kMostWays> tried_;
   std::atomic<int> running_{0};
   std::atomic<uint64_t> runs_{0};
+  std::atomic<uint64_t> kept_{0};
 };
 
 // Those of the shapes that a node meets first.
