@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import onnxruntime as ort
 import pytest
 from onnx import helper
 from support.one_node import assert_same, native_rois, random_rois, reference_rois, roi_model
+from support.processes import run_python
 
 import onnx_maxpool
 from onnx_maxpool.graph.building import Declared, as_array, one_node
@@ -244,6 +246,62 @@ def test_a_nan_anywhere_in_a_window_wins(element_type: str) -> None:
     proto = roi_model(element_type, pooled_shape=(1, 1))
     assert np.isnan(native_rois(proto, x, rois).astype(np.float64)).all()
     assert np.isnan(reference_rois(proto, x, rois).astype(np.float64)).all()
+
+
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize(("channels", "bins"), [(1, 2), (3, 7), (9, 3), (40, 1), (130, 4)])
+def test_nans_in_some_windows(element_type: str, channels: int, bins: int) -> None:
+    """G3, in every way to pool: a node's first runs try them."""
+    rng = np.random.default_rng(43)
+    proto = roi_model(element_type, pooled_shape=(bins, bins), spatial_scale=0.5)
+    session = onnx_maxpool.load(proto)
+    for share in np.repeat([0, 1e-4, 0.02], 12):
+        x, rois = random_rois(rng, dtype_of(element_type), (2, channels, 30, 37), 25, 0.5)
+        x[rng.random(x.shape) < share] = np.nan
+        assert_same(onnx_maxpool.run(session, {"X": x, "rois": rois})[0], reference_rois(proto, x, rois))
+
+
+@pytest.mark.parametrize("channels", [3, 16, 40])
+def test_zeros_of_doubles_have_one_sign_however_they_are_pooled(channels: int) -> None:
+    """G4 leaves it open, but a node's runs must not differ."""
+    rng = np.random.default_rng(47)
+    session = onnx_maxpool.load(roi_model("double", pooled_shape=(3, 3), spatial_scale=0.5))
+    x, rois = random_rois(rng, np.dtype(np.float64), (1, channels, 30, 37), 25, 0.5)
+    x[...] = rng.choice([-1.0, -0.0, 0.0], x.shape)
+    signs = {onnx_maxpool.run(session, {"X": x, "rois": rois})[0].tobytes() for _ in range(40)}
+    assert len(signs) == 1
+
+
+WITHOUT_SUBNORMALS = """
+import sys
+import numpy as np, onnxruntime as ort
+import onnx_maxpool
+
+proto, x, rois, expected = sys.argv[1:]
+options = ort.SessionOptions()
+options.add_session_config_entry("session.set_denormal_as_zero", "1")
+session = onnx_maxpool.load(proto, options)
+for _ in range(24):
+    y = session.run(None, {"X": np.load(x), "rois": np.load(rois)})[0]
+    assert y.tobytes() == np.load(expected).tobytes()
+"""
+"""In a process of its own, as the runtime sets the processor of the thread that makes the session."""
+
+
+@pytest.mark.parametrize("element_type", ["float", "double"])
+def test_subnormal_numbers_where_the_runtime_takes_them_for_0(element_type: str, tmp_path: Path) -> None:
+    """G6: a maximum selects, whatever a processor would make of numbers."""
+    rng = np.random.default_rng(53)
+    dtype = dtype_of(element_type)
+    proto = roi_model(element_type, pooled_shape=(3, 3), spatial_scale=0.5)
+    x, rois = random_rois(rng, dtype, (2, 40, 30, 37), 25, 0.5)
+    x[...] = rng.integers(1, 1000, x.shape) * np.finfo(dtype).smallest_subnormal
+    files = [tmp_path / name for name in ("model.onnx", "x.npy", "rois.npy", "y.npy")]
+    onnx.save(proto, files[0])
+    for file, array in zip(files[1:], (x, rois, reference_rois(proto, x, rois)), strict=True):
+        np.save(file, array)
+    done = run_python("-c", WITHOUT_SUBNORMALS, *files)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("element_type", TYPES)

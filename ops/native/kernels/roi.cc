@@ -62,7 +62,8 @@ class RoiPool {
   using Memory = Scratch<Key, bytes>;
 
  public:
-  static void run_shared(const RoiJob& job, int64_t number, void* scratch) {
+  // Returns whether all is pooled: where a number was NaN, keys have to pool the unit.
+  static bool run_shared(const RoiJob& job, int64_t number, void* scratch) {
     const RoiUnit unit = job.units[number];
     const int64_t* rois = job.rois_by_image + unit.begin;
     const int64_t count = unit.end - unit.begin;
@@ -91,19 +92,22 @@ class RoiPool {
       for (int64_t i = 0; i < count; ++i) pool.pool_roi(rois[i], lines_of);
     }
     pool.copy_.finish();
+    return !table.has_nan();
   }
 
-  static void run_separate(const RoiJob& job, int64_t number, void* scratch) {
+  static bool run_separate(const RoiJob& job, int64_t number, void* scratch) {
     const RoiUnit unit = job.units[number];
     RoiPool pool(job, unit.image, unit.block, scratch);
+    bool has_nan = false;
     for (int64_t i = unit.begin; i < unit.end; ++i) {
       pool.pool_roi(job.rois_by_image[i], [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
         V* const line = pool.scratch_.line;
-        pool.map_.max_of_rows(rows, columns, line);
+        has_nan |= pool.map_.max_of_rows(rows, columns, line);
         return {line, columns.start, 0, {}, 0, 0};
       });
     }
     pool.copy_.finish();
+    return !has_nan;
   }
 
  private:
@@ -176,7 +180,7 @@ class RoiPool {
       return;
     }
     const RoiWindow rows = roi.rows[row];
-    const V empty = V{} - map_.order.offset;  // the key of 0 (M9)
+    const V empty = map_.order.template zero<V>();  // M9
     if (rows.start >= rows.end || roi.span.start >= roi.span.end) {
       for (int64_t n = 0; n < blocks.count; ++n) {
         for (int64_t j = 0; j < bins_x; ++j) bin[n * blocks.bins + j] = empty;
@@ -191,14 +195,14 @@ class RoiPool {
   // than what they spare.
   ONNX_MAXPOOL_INLINE void pool_single(int64_t roi, int64_t channels, SparseTables<Key, bytes>& table) {
     const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
-    const KeyOrder<Key> order = map_.order;
+    const RoiOrder<Key> order = map_.order;
     Key* to = place_of(roi);
     const auto write = [&](V best) {
       store_n(to, order.from_key(best), channels < Map::kLanes ? channels : Map::kLanes);
       to += Map::kLanes;
     };
     if (rows.start >= rows.end || columns.start >= columns.end) {
-      for (; channels > 0; channels -= Map::kLanes) write(V{} - order.offset);  // the key of 0 (M9)
+      for (; channels > 0; channels -= Map::kLanes) write(order.template zero<V>());  // M9
       return;
     }
     const Lines<V> lines = table.lines_of(rows);
@@ -257,7 +261,7 @@ struct CellPool {
   // A bin of each of the channels, the first one's to `to`.
   static ONNX_MAXPOOL_INLINE void pool_bin(const RoiJob& job, int64_t image, RoiWindow rows, RoiWindow columns,
                                            Key* to) {
-    const KeyOrder<Key> order(job.order);
+    const RoiOrder<Key> order(job.order);
     const RoiDims& dims = job.dims;
     const int64_t channels = job.channels.count, area = dims.height * dims.width, width = dims.width,
                   bins = dims.bins_y * dims.bins_x, height = rows.end - rows.start, side = columns.end - columns.start;
@@ -289,14 +293,42 @@ void run_either(const RoiJob& job, int64_t number, void* scratch) {
   (job.stream ? streaming : plain)(job, number, scratch);
 }
 
+// What RoiPool takes keys of a width for; and whether the processor is set to compare numbers as they are: not to take
+// small ones for 0, or to raise signals.
+template <class Key>
+struct PooledAs {
+  using type = Key;
+  static constexpr bool is_possible() { return true; }
+};
+#if defined(__SSE2__)
+template <>
+struct PooledAs<int64_t> {
+  using type = double;
+  static bool is_possible() {
+    constexpr unsigned kFlushes = 0x8000, kRounds = 0x6000, kMasks = 0x1f80, kZeros = 0x0040;
+    return (_mm_getcsr() & (kFlushes | kRounds | kMasks | kZeros)) == kMasks;
+  }
+};
+#endif
+
+using PoolUnit = bool(const RoiJob&, int64_t, void*);
+template <class Key, PoolUnit plain, PoolUnit streaming, PoolUnit by_keys>
+void run_pool(const RoiJob& job, int64_t number, void* scratch) {
+  if (PooledAs<Key>::is_possible() && (job.stream ? streaming : plain)(job, number, scratch)) return;
+  by_keys(job, number, scratch);
+}
+
 template <class Key, int bytes>
 constexpr RoiKernel kernel() {
-  using Pool = RoiPool<Key, bytes, NoCopy>;
-  using StreamingPool = RoiPool<Key, bytes, StreamedCopy>;
+  using Pooled = typename PooledAs<Key>::type;
+  using Pool = RoiPool<Pooled, bytes, NoCopy>;
+  using StreamingPool = RoiPool<Pooled, bytes, StreamedCopy>;
+  using Keys = RoiPool<Key, bytes, NoCopy>;
   RoiKernel kernel = {
       bytes,
-      {Scratch<Key, bytes>::shared_bytes, run_either<Pool::run_shared, StreamingPool::run_shared>},
-      {Scratch<Key, bytes>::separate_bytes, run_either<Pool::run_separate, StreamingPool::run_separate>},
+      {Scratch<Key, bytes>::shared_bytes, run_pool<Key, Pool::run_shared, StreamingPool::run_shared, Keys::run_shared>},
+      {Scratch<Key, bytes>::separate_bytes,
+       run_pool<Key, Pool::run_separate, StreamingPool::run_separate, Keys::run_separate>},
       {},
       0,
       {FewChannelsPool<Key>::scratch_bytes, FewChannelsPool<Key>::run},

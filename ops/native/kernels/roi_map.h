@@ -32,9 +32,11 @@ class MapBlock {
         x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_),
         is_far_(job.dims.images * job.dims.channels * area_ * int64_t{sizeof(Key)} > kFirstCache) {}
 
-  // The keys of `count` cells from one on, in the order of memory, to `to`: (count).
-  ONNX_MAXPOOL_NOINLINE void pack(int64_t first, int64_t count, V* to) const {
+  // The keys of `count` cells from one on, in the order of memory, to `to`: (count). Returns whether one is NaN that
+  // has no key.
+  ONNX_MAXPOOL_NOINLINE bool pack(int64_t first, int64_t count, V* to) const {
     const MapBlock map = *this;
+    Watch watch;
     const Key* from = map.plane_ + first;
     for (int64_t x = 0; x < count; x += kLanes) {
       if (is_far_) {
@@ -42,43 +44,53 @@ class MapBlock {
       }
       const int64_t left = count - x;
       if (left >= kLanes) {
-        map.max_of_columns(from + x, 1, left, to + x);
+        map.max_of_columns(from + x, 1, left, to + x, watch);
         continue;
       }
       V square[kLanes];
-      map.max_of_columns(from + x, 1, left, square);
+      map.max_of_columns(from + x, 1, left, square, watch);
       for (int64_t j = 0; j < left; ++j) to[x + j] = square[j];
     }
+    return watch.any();
   }
 
   // The maxima over these rows of each of these columns to `to`, which has room for a vector more than there are
-  // columns. Over rows first, as fewer squares are then left to transpose.
-  ONNX_MAXPOOL_NOINLINE void max_of_rows(RoiWindow rows, RoiWindow columns, V* to) const {
+  // columns. Over rows first, as fewer squares are then left to transpose. Returns the same.
+  ONNX_MAXPOOL_NOINLINE bool max_of_rows(RoiWindow rows, RoiWindow columns, V* to) const {
     const MapBlock map = *this;
     const Key* from = map.plane_ + rows.start * map.width_;
     if (bytes < kVectorBytes && rows.end - rows.start > 1 && columns.end - columns.start > kLanes) {
       return map.max_of_wide_rows(from, rows.end - rows.start, columns, to);
     }
+    Watch watch;
     for (int64_t x = columns.start; x < columns.end; x += kLanes) {
-      map.max_of_columns(from + x, rows.end - rows.start, columns.end - x, to + (x - columns.start));
+      map.max_of_columns(from + x, rows.end - rows.start, columns.end - x, to + (x - columns.start), watch);
     }
+    return watch.any();
   }
 
-  const KeyOrder<Key> order;
+  const RoiOrder<Key> order;
   const int64_t channel;  // the first
   const int channels;     // of them: as many as there are lanes, or what is left
 
  private:
+  using Watch = NanWatch<Key, bytes>;
+
   // The same where channels are few, and so vectors narrow: over rows in vectors as wide as there are.
-  ONNX_MAXPOOL_INLINE void max_of_wide_rows(const Key* from, int64_t rows, RoiWindow columns, V* to) const {
+  ONNX_MAXPOOL_INLINE bool max_of_wide_rows(const Key* from, int64_t rows, RoiWindow columns, V* to) const {
     using Wide = Vector<Key, kVectorBytes>;
     constexpr int kWide = kVectorBytes / sizeof(Key);
     Key lines[kLanes][kWide] = {};
+    NanWatch<Key, kVectorBytes> watch;
     for (int64_t x = columns.start; x < columns.end; x += kWide) {
       for (int c = 0; c < channels; ++c) {
         const Key* line = from + c * area_ + x;
         Wide best = order.to_key(lanes_at<Wide>(line));
-        for (int64_t y = 1; y < rows; ++y) best = max(best, order.to_key(lanes_at<Wide>(line += width_)));
+        for (int64_t y = 1; y < rows; ++y) {
+          const Wide next = order.to_key(lanes_at<Wide>(line += width_));
+          watch.see(best, next);
+          best = max(best, next);
+        }
         store(lines[c], best);
       }
       const int64_t left = columns.end - x < kWide ? columns.end - x : kWide;
@@ -89,22 +101,23 @@ class MapBlock {
         for (int j = 0; j < kLanes; ++j) to[x - columns.start + i + j] = square[j];
       }
     }
+    return watch.any();
   }
 
   // The maxima over `rows` rows of as many columns as there are lanes, or of `left` that are left. Vectors beyond these
   // may be anything.
-  ONNX_MAXPOOL_INLINE void max_of_columns(const Key* from, int64_t rows, int64_t left, V* to) const {
+  ONNX_MAXPOOL_INLINE void max_of_columns(const Key* from, int64_t rows, int64_t left, V* to, Watch& watch) const {
     // Whether the lanes' channels are all there, with as many columns in the tensor.
     const bool whole = channels == kLanes && x_end_ - (from + (kLanes - 1) * area_ + (rows - 1) * width_) >= kLanes;
-    if (!whole) return max_of_square<false>(from, rows, to);
-    if (left > kLanes / 2) return max_of_square<true>(from, rows, to);
-    for (int64_t x = 0; x < left; x += kBlockLanes) max_of_blocks(from + x, rows, to + x);
+    if (!whole) return max_of_square<false>(from, rows, to, watch);
+    if (left > kLanes / 2) return max_of_square<true>(from, rows, to, watch);
+    for (int64_t x = 0; x < left; x += kBlockLanes) max_of_blocks(from + x, rows, to + x, watch);
   }
 
   // Of as many columns as there are lanes: a vector for each channel. Lanes beyond what is wanted may be anything, but
   // nothing beyond the tensor is read.
   template <bool whole>
-  ONNX_MAXPOOL_INLINE void max_of_square(const Key* from, int64_t rows, V* to) const {
+  ONNX_MAXPOOL_INLINE void max_of_square(const Key* from, int64_t rows, V* to, Watch& watch) const {
     V square[kLanes];
     for (int c = 0; c < kLanes; ++c) {
       V best{};
@@ -113,10 +126,15 @@ class MapBlock {
         best = order.to_key(whole ? load<V>(line) : lanes_at<V>(line));
         for (int64_t y = 1; y < rows; ++y) {
           line += width_;
-          best = max(best, order.to_key(whole ? load<V>(line) : lanes_at<V>(line)));
+          const V next = order.to_key(whole ? load<V>(line) : lanes_at<V>(line));
+          watch.see(best, next);
+          best = max(best, next);
         }
       }
       square[c] = best;
+    }
+    if (rows == 1) {
+      for (int c = 0; c < kLanes; c += 2) watch.see(square[c], square[c + 1]);
     }
     transpose<Key, kLanes>(square);
     for (int i = 0; i < kLanes; ++i) to[i] = square[i];
@@ -124,12 +142,19 @@ class MapBlock {
 
   // Of as many columns as a block has lanes: a block for each channel, so that fewer lanes are idle where columns are
   // few.
-  ONNX_MAXPOOL_INLINE void max_of_blocks(const Key* from, int64_t rows, V* to) const {
+  ONNX_MAXPOOL_INLINE void max_of_blocks(const Key* from, int64_t rows, V* to, Watch& watch) const {
     V best[kBlockLanes], other[kBlockLanes];
     for (int i = 0; i < kBlockLanes; ++i) best[i] = blocks_at(from, i);
     for (int64_t y = 1; y < rows; ++y) {
       from += width_;
-      for (int i = 0; i < kBlockLanes; ++i) best[i] = max(best[i], blocks_at(from, i));
+      for (int i = 0; i < kBlockLanes; ++i) {
+        const V next = blocks_at(from, i);
+        watch.see(best[i], next);
+        best[i] = max(best[i], next);
+      }
+    }
+    if (rows == 1) {
+      for (int i = 0; i < kBlockLanes; i += 2) watch.see(best[i], best[i + 1]);
     }
     V *now = best, *next = other;
     transpose_in_blocks<Key, kBlockLanes>(now, next);

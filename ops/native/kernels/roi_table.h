@@ -71,11 +71,14 @@ class SparseTables {
       filled_ -= rows;
       for (int64_t block = 0; block < blocks_; ++block) {
         const MapBlock<Key, bytes> map(job_, image_, first_ + block);
-        map.pack(filled_ * width_, rows * width_, tables_[0].at(filled_) + block * block_);
+        has_nan_ |= map.pack(filled_ * width_, rows * width_, tables_[0].at(filled_) + block * block_);
         fill_tables(filled_, rows, block * block_);
       }
     }
   }
+
+  // Whether a number of the map was NaN, in what was filled until now (MapBlock::pack).
+  bool has_nan() const { return has_nan_; }
 
   // Vectors from a block of channels to the next one.
   int64_t block() const { return block_; }
@@ -121,6 +124,7 @@ class SparseTables {
   const int64_t bottom_, width_, packed_rows_;
   TableRows<V> tables_[kMostLevels + 1];
   int64_t filled_;  // the topmost row that the tables have
+  bool has_nan_ = false;
 };
 
 }  // namespace

@@ -6,11 +6,10 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-template <class Element, class Lane, bool indexed>
+template <class Element, class Lane, bool indexed, class OutputOrder = typename OrderFor<Element, indexed>::type>
 class WindowWriter {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   using Bits = Vector<Element, kLanes * sizeof(Element)>;
-  using OutputOrder = typename OrderFor<Element, indexed>::type;
 
  public:
   // For the lines of windows from `begin` to `end`.
