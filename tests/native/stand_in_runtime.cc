@@ -26,7 +26,7 @@
 namespace onnx_maxpool {
 
 const Machine& machine() {
-  static const Machine here = {3, 100, 4096, 0, 16 << 10};
+  static const Machine here = {3, 100, 4096, 16384, 0, 16 << 10};
   return here;
 }
 

@@ -418,7 +418,7 @@ def test_more_rois_than_a_sweep_pools_at_once() -> None:
     [("float16", 40, (7, 7)), ("float16", 40, (4, 8)), ("float", 40, (7, 7)), ("float", 12, (7, 7))],
 )
 def test_an_output_larger_than_the_cache(element_type: str, width: int, pooled_shape: tuple[int, int]) -> None:
-    """Streaming stores, from 12 MiB on: with pieces that start and end within a cache line."""
+    """Stores past the caches: with pieces that start and end within a cache line."""
     rng = np.random.default_rng(29)
     x, rois = random_rois(rng, dtype_of(element_type), (1, 70, 12, width), 3_000, 1.0, special=False)
     proto = roi_model(element_type, pooled_shape=pooled_shape)
@@ -426,6 +426,19 @@ def test_an_output_larger_than_the_cache(element_type: str, width: int, pooled_s
     assert y.nbytes > 12 << 20
     some = rng.choice(len(rois), 500, replace=False)
     assert_same(y[some], reference_rois(proto, x, rois[some]))
+
+
+@pytest.mark.parametrize("width", [12, 40])
+def test_an_output_that_caches_may_hold(width: int) -> None:
+    """A node's first runs store it in either way."""
+    rng = np.random.default_rng(59)
+    x, rois = random_rois(rng, np.dtype(np.float32), (1, 70, 12, width), 450, 1.0)
+    proto = roi_model(pooled_shape=(7, 7))
+    expected = reference_rois(proto, x, rois)
+    assert 5 << 20 < expected.nbytes < 8 << 20
+    session = onnx_maxpool.load(proto)
+    for _ in range(50):
+        assert_same(session.run(None, {"X": x, "rois": rois})[0], expected)
 
 
 OPSET = 22

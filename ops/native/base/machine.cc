@@ -30,8 +30,13 @@ int64_t second_cache() {
 }  // namespace
 
 const Machine& machine() {
-  static const Machine here = {std::max<int64_t>(std::thread::hardware_concurrency(), 1), 30'000,
-                               std::min(last_level_cache() / 8, size_t{4} << 20), kStackScratch, second_cache()};
+  static const size_t streaming_threshold = std::min(last_level_cache() / 8, size_t{4} << 20);
+  static const Machine here = {std::max<int64_t>(std::thread::hardware_concurrency(), 1),
+                               30'000,
+                               streaming_threshold,
+                               4 * streaming_threshold,
+                               kStackScratch,
+                               second_cache()};
   return here;
 }
 

@@ -19,10 +19,11 @@ struct Machine {
   int64_t processors;
   // How much work, in cycles, is worth waking a thread for.
   double cycles_worth_a_thread;
-  // Outputs of ROIs of more bytes than this are stored past the caches. A cache that cores share is slow to write to,
-  // and little of a large output would be left there to read: it was faster even with a reader right after it
-  // (docs/benchmark/rois.md).
-  size_t streaming_threshold;
+  // Outputs of ROIs of no more bytes than the first are stored by way of the caches, of more than the second past them:
+  // a cache that cores share is slow to write to, and little of a large output would be left there to read, so that it
+  // was faster even with a reader right after it (docs/benchmark/rois.md). Between the two it depends on what else is
+  // in that cache, which a node's runs find out.
+  size_t streaming_threshold, streaming_limit;
   // Scratch of no more bytes than this lies on the stack, where one thread does all work.
   size_t stack_scratch;
   // Bytes of the second-level cache that a core has.

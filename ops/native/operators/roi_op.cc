@@ -118,16 +118,22 @@ class RoiNode : public Kernel {
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
     const RoiDims dims = {images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
-    const RoiPlan plan = plan_rois({dims, (dims.channels + lanes - 1) / lanes, kernel.vector_bytes, kernel.lookup_lanes,
-                                    run.threads(), checked_cells(x.shape) * static_cast<int64_t>(element_size(type_)),
-                                    kernel.line_bytes, machine().cycles_worth_a_thread, machine().second_cache},
-                                   windows, &trials_);
+    const RoiShape shape_of_run = {dims,
+                                   (dims.channels + lanes - 1) / lanes,
+                                   kernel.vector_bytes,
+                                   kernel.lookup_lanes,
+                                   run.threads(),
+                                   checked_cells(x.shape) * static_cast<int64_t>(element_size(type_)),
+                                   kernel.line_bytes,
+                                   machine().cycles_worth_a_thread,
+                                   machine().second_cache};
+    RoiPlan plan = plan_rois(shape_of_run, windows, &trials_);
     const RoiJob job = {x.data,
                         y,
                         dims,
                         {0, dims.channels - plan.left},
                         order_of(type_),
-                        streams(dims, element_size(type_), machine().streaming_threshold),
+                        stores_past_caches(shape_of_run, plan),
                         windows.image.data(),
                         windows.rows.data(),
                         windows.columns.data(),
@@ -151,6 +157,23 @@ class RoiNode : public Kernel {
       });
     };
     plan.trials ? plan.trials->run(plan.turn, pool_all) : pool_all();
+  }
+
+  // Where either may be faster, runs that do not try ways to pool try both.
+  bool stores_past_caches(const RoiShape& shape, RoiPlan& plan) const {
+    constexpr size_t kPast = 0, kThrough = 1;
+    const size_t size = element_size(type_);
+    if (!streams(shape, size, machine().streaming_threshold)) return false;
+    if (plan.trials || streams(shape, size, machine().streaming_limit)) return true;
+    Trials* const known = storing_.find(number_of(shape));
+    if (!known) return true;
+    Trials::Costs costs;
+    costs.fill(Trials::kNever);
+    costs[kPast] = costs[kThrough] = plan.time;
+    known->count_run();
+    plan.turn = known->next(costs);
+    if (plan.turn.is_trial) plan.trials = known;
+    return plan.turn.way == kPast;
   }
 
   // Whether all numbers are finite, and batch numbers below the limit: in vectors, and without a jump for each.
@@ -225,7 +248,7 @@ class RoiNode : public Kernel {
   const EdgeArithmetic edges_;
   const std::vector<int64_t> pooled_;
   const float scale_;
-  mutable TrialsByShape trials_;
+  mutable TrialsByShape trials_, storing_;
 };
 
 }  // namespace

@@ -410,7 +410,8 @@ size_t least(const Trials::Costs& costs) {
   return static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
 }
 
-// Runs with the same number have much the same work for each ROI: numbers of ROIs within a factor of two are alike.
+}  // namespace
+
 uint64_t number_of(const RoiShape& shape) {
   uint64_t number = shape.threads > 1;
   for (int64_t size : {shape.images, shape.channels, shape.height, shape.width,
@@ -420,8 +421,6 @@ uint64_t number_of(const RoiShape& shape) {
   }
   return number;
 }
-
-}  // namespace
 
 bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
   constexpr int64_t kBlockBytes = 16;

@@ -48,6 +48,9 @@ struct RoiShape : RoiDims {
   bool has_single_bins() const { return bins_y * bins_x == 1; }
 };
 
+// Runs with the same number have much the same work for each ROI: numbers of ROIs within a factor of two are alike.
+uint64_t number_of(const RoiShape& shape);
+
 // Whether an output that has more bytes than `threshold` is to be stored past the caches. A few bins are written as
 // blocks of 16 bytes, which a cache gathers to lines faster than memory does.
 bool streams(const RoiDims& dims, size_t element_size, size_t threshold);
