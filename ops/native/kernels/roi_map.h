@@ -74,14 +74,14 @@ class MapBlock {
   const int channels;     // of them: as many as there are lanes, or what is left
 
  private:
-  using Watch = NanWatch<Key, bytes>;
+  using Watch = NanWatch<V>;
 
   // The same where channels are few, and so vectors narrow: over rows in vectors as wide as there are.
   ONNX_MAXPOOL_INLINE bool max_of_wide_rows(const Key* from, int64_t rows, RoiWindow columns, V* to) const {
     using Wide = Vector<Key, kVectorBytes>;
     constexpr int kWide = kVectorBytes / sizeof(Key);
     Key lines[kLanes][kWide] = {};
-    NanWatch<Key, kVectorBytes> watch;
+    NanWatch<Wide> watch;
     for (int64_t x = columns.start; x < columns.end; x += kWide) {
       for (int c = 0; c < channels; ++c) {
         const Key* line = from + c * area_ + x;

@@ -85,7 +85,7 @@ class BinsOfLine {
 
  public:
   BinsOfLine(const BinColumns<Key, vectors>& bins, RoiOrder<Key> order)
-      : empty(order.template zero<V>()),
+      : empty(order.template key_of_zero<V>()),
         part_(bins.part),
         lookups_(most < vectors * kLanes ? most : bins.lookups),
         any_(bins.any) {

@@ -23,86 +23,97 @@ struct KeyOrder {
     if constexpr (sizeof(Key) == 1) return masked;
     return masked ^ ((masked >> (8 * sizeof(Key) - 1)) & mask);
   }
-  // The key of 0.
   template <class V>
-  ONNX_MAXPOOL_INLINE V zero() const {
+  ONNX_MAXPOOL_INLINE V key_of_zero() const {
     return V{} - offset;
   }
 };
 
-// What ROIs are pooled by: keys; or numbers as they are, where none of them is NaN, as processors have a maximum of
-// doubles, but mostly none of integers so wide. Which of two zeros that is differs, so that of doubles each is +0.
+// What ROIs are pooled by: keys; or, of float and double, numbers as they are where none of them is NaN. The maximum of
+// numbers is one instruction of all x86 processors, that of keys so wide only of some, and numbers have no way in and
+// out. Which of two zeros is the maximum of numbers differs, so that of these types each is +0.
 template <class Key>
 struct RoiOrder : KeyOrder<Key> {
   using KeyOrder<Key>::KeyOrder;
-};
-template <>
-struct RoiOrder<int64_t> : KeyOrder<int64_t> {
-  using KeyOrder::KeyOrder;
-  int64_t from_key(int64_t key) const { return KeyOrder::from_key(key + (key == -1 - offset)); }
+  ONNX_MAXPOOL_INLINE Key from_key(Key key) const {
+    return KeyOrder<Key>::from_key(static_cast<Key>(key + (kMerges && key == minus_zero())));
+  }
   template <class V>
   ONNX_MAXPOOL_INLINE V from_key(V key) const {
-    return KeyOrder::from_key(key - (key == -1 - offset));  // of a vector, true is -1
+    if constexpr (kMerges) key -= key == minus_zero();  // of a vector, true is -1
+    return KeyOrder<Key>::from_key(key);
   }
+
+ private:
+  static constexpr bool kMerges = sizeof(Key) >= 4;
+  Key minus_zero() const { return static_cast<Key>(-1 - this->offset); }
 };
-template <>
-struct RoiOrder<double> {
-  explicit RoiOrder(Order) {}
+
+template <class Number>
+struct NumberOrder {
+  explicit NumberOrder(Order) {}
   template <class V>
   ONNX_MAXPOOL_INLINE V to_key(V number) const {
     return number;
   }
   template <class V>
   ONNX_MAXPOOL_INLINE V from_key(V number) const {
-    return number + 0.0;
+    return number + Number{};
   }
   template <class V>
-  ONNX_MAXPOOL_INLINE V zero() const {
+  ONNX_MAXPOOL_INLINE V key_of_zero() const {
     return V{};
   }
 };
+template <>
+struct RoiOrder<float> : NumberOrder<float> {
+  using NumberOrder::NumberOrder;
+};
+template <>
+struct RoiOrder<double> : NumberOrder<double> {
+  using NumberOrder::NumberOrder;
+};
+
+#if defined(__SSE2__)
+// What is not 0 where one of two numbers is NaN.
+inline __m128i unordered(__m128 a, __m128 b) { return _mm_castps_si128(_mm_cmpunord_ps(a, b)); }
+inline __m128i unordered(__m128d a, __m128d b) { return _mm_castpd_si128(_mm_cmpunord_pd(a, b)); }
+#if defined(__AVX__)
+inline __m256i unordered(__m256 a, __m256 b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
+inline __m256i unordered(__m256d a, __m256d b) { return _mm256_castpd_si256(_mm256_cmp_pd(a, b, _CMP_UNORD_Q)); }
+#endif
+#if defined(__AVX512F__)
+inline unsigned unordered(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
+inline unsigned unordered(__m512d a, __m512d b) { return _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q); }
+#endif
+#endif
 
 // Whether there was a NaN among the numbers that were seen. Of keys that is not asked, as they have an order with NaNs.
-template <class Key, int bytes>
+template <class V, class Lane = __typeof__(V{}[0] + V{}[0])>
 class NanWatch {
-  using V = Vector<Key, bytes>;
-
  public:
   void see(V, V) {}
   static constexpr bool any() { return false; }
 };
-
 #if defined(__SSE2__)
-template <int bytes>
-class NanWatch<double, bytes> {
-  using V = Vector<double, bytes>;
-
+template <class V>
+class NumberNanWatch {
  public:
-  ONNX_MAXPOOL_INLINE void see(V a, V b) {
-#if defined(__AVX512F__)
-    if constexpr (bytes == 64) {
-      mask_ |= _mm512_cmp_pd_mask(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b), _CMP_UNORD_Q);
-      return;
-    }
-#endif
-#if defined(__AVX__)
-    if constexpr (bytes == 32) {
-      lanes_ |= reinterpret_cast<Bits>(
-          _mm256_cmp_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b), _CMP_UNORD_Q));
-      return;
-    }
-#endif
-    if constexpr (bytes == 16) {
-      lanes_ |= reinterpret_cast<Bits>(_mm_cmpunord_pd(reinterpret_cast<__m128d>(a), reinterpret_cast<__m128d>(b)));
-    }
+  ONNX_MAXPOOL_INLINE void see(V a, V b) { found_ |= unordered(a, b); }
+  ONNX_MAXPOOL_INLINE bool any() const {
+    if constexpr (sizeof(V) == 64)
+      return found_ != 0;
+    else
+      return !all_false(found_);
   }
-  ONNX_MAXPOOL_INLINE bool any() const { return mask_ != 0 || !all_false(lanes_); }
 
  private:
-  using Bits = Vector < int64_t, bytes<64 ? bytes : 16>;
-  Bits lanes_{};
-  unsigned mask_ = 0;
+  decltype(unordered(V{}, V{})) found_{};
 };
+template <class V>
+class NanWatch<V, float> : public NumberNanWatch<V> {};
+template <class V>
+class NanWatch<V, double> : public NumberNanWatch<V> {};
 #endif
 
 // The same, with one key for +0 and -0, and one for all NaNs: where the first of equal cells is wanted (G4, G5).
