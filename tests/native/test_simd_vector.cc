@@ -266,6 +266,49 @@ void check(Random& random) {
   }
 }
 
+// Numbers as ROIs are pooled by them: a NaN is seen in any lane of either vector, and a zero comes out as +0, by keys
+// too.
+template <ElementType type, class Key, class Number, int bytes>
+void check_numbers(Random& random) {
+  constexpr int kLanes = bytes / sizeof(Key);
+  using V = Vector<Key, bytes>;
+  using N = Vector<Number, bytes>;
+  Keys<Key, kLanes> a(random), b(random);
+  for (int i = 0; i < kLanes; ++i) {
+    a.at[i] = random.bits() % 8 ? a.at[i] : some_bits<Key>(random);
+    b.at[i] = random.bits() % 8 ? b.at[i] : some_bits<Key>(random);
+  }
+  const RoiOrder<Key> keys(order_of(type));
+  const RoiOrder<Number> numbers(order_of(type));
+  const N x = reinterpret_cast<N>(a.vector()), y = reinterpret_cast<N>(b.vector());
+  bool has_nan = false;
+  for (int i = 0; i < kLanes; ++i) has_nan |= x[i] != x[i] || y[i] != y[i];
+  NanWatch<N> watch;
+  watch.see(x, y);
+  watch.see(N{}, N{});
+#if defined(__SSE2__)
+  expect<Key>("NanWatch", bytes, 0, watch.any(), has_nan);
+#endif
+  const V of_keys = keys.from_key(keys.to_key(a.vector())), of_numbers = reinterpret_cast<V>(numbers.from_key(x));
+  for (int i = 0; i < kLanes; ++i) {
+    const Key before = a.at[i], wanted = x[i] == 0 ? Key{} : before;
+    expect<Key>("RoiOrder", bytes, i, of_keys[i], wanted);
+    expect<Key>("RoiOrder of a lane", bytes, i, keys.from_key(keys.to_key(before)), wanted);
+    if (x[i] == x[i]) expect<Key>("RoiOrder of numbers", bytes, i, of_numbers[i], wanted);
+  }
+  expect_lanes<Key>("key_of_zero", keys.from_key(keys.template key_of_zero<V>()), [](int) { return Key{}; });
+  expect_lanes<Key>("key_of_zero", reinterpret_cast<V>(numbers.from_key(numbers.template key_of_zero<N>())),
+                    [](int) { return Key{}; });
+}
+
+template <class Key, int bytes>
+struct Numbers {
+  static void run(Random& random) {
+    if constexpr (sizeof(Key) == 4) check_numbers<ElementType::float_, Key, float, bytes>(random);
+    if constexpr (sizeof(Key) == 8) check_numbers<ElementType::double_, Key, double, bytes>(random);
+  }
+};
+
 template <class Key, int bytes>
 struct Orders {
   static void run(Random& random) {
@@ -299,7 +342,10 @@ void test_streamed_copy() {
   }
 }
 
-void test_order() { for_each_vector<Orders>(); }
+void test_order() {
+  for_each_vector<Orders>();
+  for_each_vector<Numbers>();
+}
 
 void test_vector() {
   for_each_vector<LoadAndStore>();

@@ -99,7 +99,7 @@ class RoiPool {
     const RoiUnit unit = job.units[number];
     RoiPool pool(job, unit.image, unit.block, scratch);
     bool has_nan = false;
-    for (int64_t i = unit.begin; i < unit.end; ++i) {
+    for (int64_t i = unit.begin; i < unit.end && !has_nan; ++i) {
       pool.pool_roi(job.rois_by_image[i], [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
         V* const line = pool.scratch_.line;
         has_nan |= pool.map_.max_of_rows(rows, columns, line);
@@ -311,7 +311,8 @@ template <>
 struct PooledAs<int64_t> {
   using type = double;
 };
-// Whether the processor is set to compare numbers as they are: not to take small ones for 0, or to raise signals.
+// Whether the processor is set as programs find it: not to take small numbers for 0, to raise signals, or to round in
+// another way, as -0 + 0 may then be -0.
 bool compares_numbers() {
   constexpr unsigned kFlushes = 0x8000, kRounds = 0x6000, kMasks = 0x1f80, kZeros = 0x0040;
   return (_mm_getcsr() & (kFlushes | kRounds | kMasks | kZeros)) == kMasks;

@@ -249,10 +249,11 @@ double RoiCost::cells() const {
   return static_cast<double>(shape_.rois) * kCellsRoi + channels * (cells_ + straight(channels));
 }
 
-int64_t RoiCost::channels_left() const {
-  const auto lanes = std::max<int64_t>(static_cast<int64_t>(lanes_), 1);
-  const int64_t left = shape_.channels % lanes;
-  return shape_.channels > lanes && left <= lanes / 2 ? left : 0;
+int64_t channels_left(const RoiShape& shape) {
+  const int64_t cells = shape.images * shape.channels * shape.height * shape.width;
+  const int64_t lanes = std::max<int64_t>(shape.vector_bytes * cells / shape.input_bytes, 1);
+  const int64_t left = shape.channels % lanes;
+  return shape.channels > lanes && left <= lanes / 2 ? left : 0;
 }
 
 double RoiCost::separate() const {

@@ -98,6 +98,9 @@ constexpr double kUnevenThreads = 0.04;
 double rough_looked_up(const RoiShape& shape);
 double rough_table(const RoiShape& shape, double cells);
 
+// Channels of the last block, where it is no more than half full and not the only one; else 0.
+int64_t channels_left(const RoiShape& shape);
+
 // The cells that the ROIs of a run visit, and so what each mode costs.
 class RoiCost {
  public:
@@ -118,9 +121,6 @@ class RoiCost {
   // The few_channels mode, of so many channels, and the cells mode, of all.
   double few_channels(double channels) const;
   double cells() const;
-
-  // Channels of the last block, where it is no more than half full and not the only one; else 0.
-  int64_t channels_left() const;
 
  private:
   void add(const RoiWindow* rows, const RoiWindow* columns);

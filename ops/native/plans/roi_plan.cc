@@ -43,6 +43,20 @@ bool fit(const RoiShape& shape, int64_t tallest, int levels) {
   return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
 }
 
+// Which ways there are for a shape.
+bool may_leave_channels(const RoiShape& shape) { return channels_left(shape) > 0 && shape.line_bytes > 0; }
+bool may_permute(const RoiShape& shape) {
+  return std::max(shape.width, shape.bins_x) <= shape.lookup_lanes && shape.height <= kTallestNarrowMap;
+}
+bool has_few_channels(const RoiShape& shape) { return shape.channels <= kFewChannels && shape.line_bytes > 0; }
+
+int64_t narrow_map_blocks(const RoiShape& shape) {
+  return (shape.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
+}
+int64_t units_of(int64_t blocks, int64_t at_once) {
+  return at_once == 1 ? blocks : (blocks + at_once - 1) / at_once;  // a small run would notice the division
+}
+
 // Of so few ROIs, bins and cells, the best plan could save little more than its choice takes. With several blocks of
 // channels a run is small with fewer cells, and only if they are less than half of the map's, as tables of all blocks
 // may save more. With the fewest cells it is small whatever they are of: on a narrow map, too, for which there is a
@@ -203,7 +217,7 @@ class Planner {
   void shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most = kMostAtOnce) const {
     const bool sweep = sweeps(shape_, levels);
     set(way, &RoiKernel::shared, levels, sweep ? 1 : std::min(at_once_of(levels, threads, blocks), most));
-    const int64_t units = way.at_once == 1 ? blocks : (blocks + way.at_once - 1) / way.at_once;
+    const int64_t units = units_of(blocks, way.at_once);
     const double of_unit = static_cast<double>(blocks) / static_cast<double>(units);
     const Work work = {units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois()};
     if (!sweep) return divide_whole(way.division, work, threads);
@@ -237,7 +251,7 @@ class Planner {
     leave_channels(way, leaving);
     if (leaving.of_left.time < kClearly * (way.time() - leaving.division.time)) way = leaving;
   }
-  bool may_leave_channels() const { return cost_.channels_left() > 0 && shape_.line_bytes > 0; }
+  bool may_leave_channels() const { return onnx_maxpool::may_leave_channels(shape_); }
   void leave_channels(const Way& all, Way& way) const {
     const int64_t threads = all.division.threads, full = shape_.blocks - 1;
     if (all.mode == &RoiKernel::separate) {
@@ -245,7 +259,7 @@ class Planner {
     } else {
       shared(all.levels, threads, full, way, all.at_once);
     }
-    way.left = cost_.channels_left();
+    way.left = channels_left(shape_);
     divide_whole(way.of_left, few_channels_work(way.left), threads);
   }
 
@@ -266,18 +280,16 @@ class Planner {
     return best;
   }
 
-  bool may_permute() const {
-    return std::max(shape_.width, shape_.bins_x) <= shape_.lookup_lanes && shape_.height <= kTallestNarrowMap;
-  }
+  bool may_permute() const { return onnx_maxpool::may_permute(shape_); }
   void narrow_map(int64_t threads, Way& way) const {
-    const int64_t blocks = (shape_.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
+    const int64_t blocks = narrow_map_blocks(shape_);
     const double channels = static_cast<double>(shape_.channels) / static_cast<double>(blocks);
     set(way, &RoiKernel::narrow_map);
     divide_whole(way.division, {blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois()}, threads);
   }
 
   // Where channels in the lanes may leave most of them idle.
-  bool has_few_channels() const { return shape_.channels <= kFewChannels && shape_.line_bytes > 0; }
+  bool has_few_channels() const { return onnx_maxpool::has_few_channels(shape_); }
   void few_channels(int64_t threads, Way& way) const {
     set(way, &RoiKernel::few_channels);
     divide_whole(way.division, few_channels_work(shape_.channels), threads);
@@ -339,61 +351,75 @@ class Planner {
 };
 
 // The way of a brief run, for the next ones that are like it: to choose one takes as long as to pool dozens of ROIs.
-// Another look every few runs finds what has changed in the windows.
+// Another look every few runs finds what has changed in the windows. Shapes may share their number (number_of), so that
+// all that a kernel relies on is told by the shape.
 class KeptWay {
  public:
   static void keep(const Way& way, const RoiShape& shape, const RoiWindows& windows, Trials& trials) {
     const int64_t mode = std::find(std::begin(kModes), std::end(kModes), way.mode) - std::begin(kModes);
-    const Fields fields = {byte(mode),
-                           byte(way.levels),
-                           byte(way.at_once),
-                           byte(way.left),
-                           byte(way.division.blocks),
-                           byte(kRuns),
-                           doublings(cells_of(shape, windows))};
-    if (fields.left == way.left && fields.blocks == way.division.blocks) put(fields, trials);
+    put({byte(mode), byte(way.levels), byte(way.at_once), byte(way.left > 0 ? kRuns + kLeaves : kRuns),
+         doublings(cells_of(shape, windows)), static_cast<uint16_t>(way.cycles())},
+        trials);
   }
   // Sets a plan for one thread, if there is a way for it.
   static bool set(const RoiShape& shape, const RoiWindows& windows, Trials& trials, RoiPlan& plan) {
     const uint64_t number = trials.kept();
     if (number == 0) return false;
-    Fields fields;
-    std::memcpy(&fields, &number, sizeof(fields));
-    const int cells = doublings(cells_of(shape, windows));
-    if (fields.runs == 0 || std::abs(cells - fields.cells) > kAlike) return false;
-    --fields.runs;
-    put(fields, trials);
+    Fields kept;
+    std::memcpy(&kept, &number, sizeof(kept));
+    const bool leaves = kept.runs >= kLeaves;
+    if (kept.runs % kLeaves == 0 || !may_be(kept, leaves, shape)) return false;
+    if (std::abs(doublings(cells_of(shape, windows)) - kept.cells) > kAlike) return false;
+    --kept.runs;
+    put(kept, trials);
     const RoiGroups groups = group_by_image(shape, windows, plan.rois_by_image);
     Way way;
-    way.mode = kModes[fields.mode];
-    way.levels = fields.levels;
-    way.at_once = fields.at_once;
-    way.left = fields.left;
-    divide_whole(groups, shape.rois, fields.blocks, way.division);
+    way.mode = kModes[kept.mode];
+    way.levels = kept.levels;
+    way.at_once = kept.at_once;
+    way.left = leaves ? channels_left(shape) : 0;
+    const int64_t blocks = way.mode == &RoiKernel::narrow_map ? narrow_map_blocks(shape)
+                           : has_blocks(way.mode)             ? units_of(shape.blocks - leaves, way.at_once)
+                                                              : 1;
+    divide_whole(groups, shape.rois, blocks, way.division);
     divide_whole(groups, shape.rois, 1, way.of_left);
     set_plan(shape, windows, groups, way, plan);
+    plan.time = kept.cycles;
     plan.cycles = 0;  // too few for a second thread
     return true;
   }
 
  private:
-  static constexpr RoiKernel::Mode RoiKernel::* kModes[] = {
-      &RoiKernel::separate, &RoiKernel::shared, &RoiKernel::narrow_map, &RoiKernel::few_channels, &RoiKernel::cells};
-  static constexpr int kRuns = 15;
+  using Mode = RoiKernel::Mode RoiKernel::*;
+  static constexpr Mode kModes[] = {&RoiKernel::separate, &RoiKernel::shared, &RoiKernel::narrow_map,
+                                    &RoiKernel::few_channels, &RoiKernel::cells};
+  static constexpr int kRuns = 15, kLeaves = 16;
   // How often cells double, in so many parts of a doubling; and by how many of these runs may differ that are alike.
   static constexpr int kParts = 8, kAlike = 3;
   static int16_t doublings(double cells) { return static_cast<int16_t>(std::lround(kParts * std::log2(cells))); }
 
   struct Fields {
-    uint8_t mode, levels, at_once, left, blocks, runs;  // runs: that may still go this way
+    uint8_t mode, levels, at_once;
+    uint8_t runs;  // that may still go this way; and kLeaves, where it leaves channels
     int16_t cells;
+    uint16_t cycles;
   };
+  static_assert(kBrief <= 0xffff);
   static uint8_t byte(int64_t number) { return static_cast<uint8_t>(number); }
   static void put(const Fields& fields, Trials& trials) {
     uint64_t number;
     static_assert(sizeof(fields) == sizeof(number));
     std::memcpy(&number, &fields, sizeof(number));
     trials.keep(number);
+  }
+
+  static bool has_blocks(Mode mode) { return mode == &RoiKernel::separate || mode == &RoiKernel::shared; }
+  static bool may_be(const Fields& kept, bool leaves, const RoiShape& shape) {
+    const Mode mode = kModes[kept.mode];
+    if (leaves && !may_leave_channels(shape)) return false;
+    if (mode == &RoiKernel::shared) return !sweeps(shape, kept.levels) && fit(shape, shape.height, kept.levels);
+    if (mode == &RoiKernel::narrow_map) return may_permute(shape);
+    return has_blocks(mode) || has_few_channels(shape);
   }
   static void divide_whole(const RoiGroups& groups, int64_t rois, int64_t blocks, RoiDivision& division) {
     division = {blocks, roi_costs::kUnit, 0, rois, false, 1, 0, 0, 0, 0};
@@ -417,7 +443,8 @@ uint64_t number_of(const RoiShape& shape) {
   for (int64_t size : {shape.images, shape.channels, shape.height, shape.width,
                        int64_t{63 - __builtin_clzll(static_cast<uint64_t>(shape.rois))}}) {
     constexpr uint64_t kPrime = 0x100000001b3;  // FNV's
-    number = number * kPrime + static_cast<uint64_t>(size);
+    number = (number ^ static_cast<uint64_t>(size)) * kPrime;
+    number ^= number >> 32;
   }
   return number;
 }
@@ -432,6 +459,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   if (const auto mode = small_mode(shape, windows)) return small_plan(shape, windows, mode);
   Trials* const known = trials ? trials->find(number_of(shape)) : nullptr;
   if (known) {
+    known->count_run();
     RoiPlan plan{};
     if (KeptWay::set(shape, windows, *known, plan)) return plan;
   }
@@ -445,7 +473,6 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
     planner.find_ways(shape.threads, ways);
     costs = times(ways);
   }
-  if (known) known->count_run();
   const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false};
   const Way& way = ways[turn.way];
   if (is_for_one && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {

@@ -155,7 +155,7 @@ class TrialsByShape {
     std::atomic<uint64_t> shape{0};
     Trials trials;
   };
-  std::array<Known, 8> known_;
+  std::array<Known, 16> known_;
 };
 
 }  // namespace onnx_maxpool

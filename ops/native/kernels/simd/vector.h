@@ -1,5 +1,5 @@
-// Vectors of integer keys, for the kernels only. Operations have Highway's names (its quick reference tells more of
-// each), as in all of simd/, where a block is 128 bits of a vector.
+// Vectors of integer keys or of numbers, for the kernels only. Operations have Highway's names (its quick reference
+// tells more of each), as in all of simd/, where a block is 128 bits of a vector.
 //
 // Included once per target: all that kernels call is in the target's namespace, internal to its file or the compiler's
 // own, and of the standard library they include only the names of types. So no code compiled for one target can be
