@@ -288,6 +288,16 @@ void check_numbers(Random& random) {
   watch.see(N{}, N{});
 #if defined(__SSE2__)
   expect<Key>("NanWatch", bytes, 0, watch.any(), has_nan);
+  const auto found = unordered(x, y);
+  for (int i = 0; i < kLanes; ++i) {
+    bool is_found;
+    if constexpr (bytes == 64) {
+      is_found = found >> i & 1;
+    } else {
+      is_found = reinterpret_cast<V>(found)[i] != 0;
+    }
+    expect<Key>("unordered", bytes, i, is_found, x[i] != x[i] || y[i] != y[i]);
+  }
 #endif
   const V of_keys = keys.from_key(keys.to_key(a.vector())), of_numbers = reinterpret_cast<V>(numbers.from_key(x));
   for (int i = 0; i < kLanes; ++i) {
