@@ -15,8 +15,9 @@
 namespace onnx_maxpool {
 
 // How many threads a session has for its nodes. The runtime does not tell, so a node's runs show it: work is offered to
-// some number of workers, and as many take part in it as there are threads that come in time. Until some runs have shown
-// it, there are taken to be as many as processors: in a single one, threads may have been asleep, or busy elsewhere.
+// some number of workers, and as many take part in it as there are threads that come in time. Until some runs have
+// shown it, there are taken to be as many as processors: in a single one, threads may have been asleep, or busy
+// elsewhere.
 class Threads {
  public:
   Threads(int64_t processors, double cycles_worth_a_thread)
