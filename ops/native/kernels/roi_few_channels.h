@@ -238,7 +238,7 @@ class FewChannelsPool {
   template <class Write>
   ONNX_MAXPOOL_INLINE void fold_bins(RoiWindow rows, const RoiWindow* columns, const RowLine from, Bins& bins,
                                      Write write) const {
-    const Cells<Key, false> zero = {RoiOrder<Key>(job_.order).to_key(Vector<Key, kVectorBytes>{})};
+    const Cells<Key, false> zero = {RoiOrder<Key>(job_.order).template key_of_zero<Vector<Key, kVectorBytes>>()};
     const int64_t count = job_.dims.bins_x, start = columns[0].start;
     for (int64_t j = 0; j < count; ++j) {
       if (is_empty(rows) || is_empty(columns[j])) {

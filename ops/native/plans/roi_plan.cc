@@ -48,6 +48,7 @@ bool may_leave_channels(const RoiShape& shape) { return channels_left(shape) > 0
 bool may_permute(const RoiShape& shape) {
   return std::max(shape.width, shape.bins_x) <= shape.lookup_lanes && shape.height <= kTallestNarrowMap;
 }
+// Channels in the lanes may leave most of them idle.
 bool has_few_channels(const RoiShape& shape) { return shape.channels <= kFewChannels && shape.line_bytes > 0; }
 
 int64_t narrow_map_blocks(const RoiShape& shape) {
@@ -196,8 +197,8 @@ class Planner {
       shared(levels, threads, shape_.blocks, ways[kSweep]);
       leave_channels_if_faster(ways[kSweep]);
     }
-    if (may_permute()) narrow_map(threads, ways[kNarrowMap]);
-    if (has_few_channels()) {
+    if (may_permute(shape_)) narrow_map(threads, ways[kNarrowMap]);
+    if (has_few_channels(shape_)) {
       few_channels(threads, ways[kFewChannelsAlone]);
       cells(threads, ways[kCells]);
     }
@@ -246,12 +247,11 @@ class Planner {
   // A way of blocks of channels leaves the last one, if that should take clearly less time than this block.
   void leave_channels_if_faster(Way& way) const {
     constexpr double kClearly = 0.75;
-    if (!may_leave_channels()) return;
+    if (!may_leave_channels(shape_)) return;
     Way leaving;
     leave_channels(way, leaving);
     if (leaving.of_left.time < kClearly * (way.time() - leaving.division.time)) way = leaving;
   }
-  bool may_leave_channels() const { return onnx_maxpool::may_leave_channels(shape_); }
   void leave_channels(const Way& all, Way& way) const {
     const int64_t threads = all.division.threads, full = shape_.blocks - 1;
     if (all.mode == &RoiKernel::separate) {
@@ -280,7 +280,6 @@ class Planner {
     return best;
   }
 
-  bool may_permute() const { return onnx_maxpool::may_permute(shape_); }
   void narrow_map(int64_t threads, Way& way) const {
     const int64_t blocks = narrow_map_blocks(shape_);
     const double channels = static_cast<double>(shape_.channels) / static_cast<double>(blocks);
@@ -288,8 +287,6 @@ class Planner {
     divide_whole(way.division, {blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois()}, threads);
   }
 
-  // Where channels in the lanes may leave most of them idle.
-  bool has_few_channels() const { return onnx_maxpool::has_few_channels(shape_); }
   void few_channels(int64_t threads, Way& way) const {
     set(way, &RoiKernel::few_channels);
     divide_whole(way.division, few_channels_work(shape_.channels), threads);
@@ -492,7 +489,7 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   Way way, other;
   const auto add_blocks = [&](bool is_there) {
     if (!is_there) plans.push_back(planner.plan(way));
-    if (!planner.may_leave_channels()) return;
+    if (!may_leave_channels(shape)) return;
     planner.leave_channels(way, other);
     plans.push_back(planner.plan(other));
   };
@@ -506,15 +503,15 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
     planner.shared(levels, shape.threads, shape.blocks, way, 1);
     add_blocks(false);
   }
-  if (planner.may_permute()) {
+  if (may_permute(shape)) {
     planner.narrow_map(shape.threads, way);
     plans.push_back(planner.plan(way));
   }
-  if (planner.has_few_channels() && mode != &RoiKernel::few_channels) {
+  if (has_few_channels(shape) && mode != &RoiKernel::few_channels) {
     planner.few_channels(shape.threads, way);
     plans.push_back(planner.plan(way));
   }
-  if (planner.has_few_channels() && mode != &RoiKernel::cells) {
+  if (has_few_channels(shape) && mode != &RoiKernel::cells) {
     planner.cells(shape.threads, way);
     plans.push_back(planner.plan(way));
   }
