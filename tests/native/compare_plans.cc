@@ -276,10 +276,10 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     if (!prints) continue;
     std::printf("%3d %s\n", row, drawn.text.c_str());
     for (const Timed& timed : plans) {
-      const bool is_chosen = name_of(timed.plan) == name_of(chosen);
-      std::printf("      %-54s %10.2f us, estimated %10.4f Mcycles %s%s\n", name_of(timed.plan).c_str(),
-                  timed.seconds * 1e6, timed.plan.time / 1e6, timed.seconds <= best ? " fastest" : "",
-                  is_chosen ? " chosen" : "");
+      const std::string name = name_of(timed.plan);
+      std::printf("      %-54s %10.2f us, estimated %10.4f Mcycles %s%s%s\n", name.c_str(), timed.seconds * 1e6,
+                  timed.plan.time / 1e6, timed.seconds <= best ? " fastest" : "",
+                  name == name_of(chosen) ? " chosen" : "", name == name_of(tried) ? " tried" : "");
     }
     std::fflush(stdout);
   }

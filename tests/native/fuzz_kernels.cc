@@ -225,7 +225,8 @@ void fuzz_roi_kernels(ByteSource& source) {
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type));
     by_mode(shared ? kernel.shared : kernel.separate, lanes * job.tables.at_once,
             "by blocks, " + std::to_string(job.tables.at_once) + " at once");
-    by_mode(kernel.few_channels, job.dims.channels, "few channels");
+    const bool has_single_bins = job.dims.bins_y * job.dims.bins_x == 1;
+    by_mode(kernel.few_channels, has_single_bins ? kSingleBinsChannels : job.dims.channels, "few channels");
     by_mode(kernel.cells, job.dims.channels, "cells");
     if (std::max(job.dims.width, job.dims.bins_x) > kernel.lookup_lanes) continue;
     by_mode(kernel.narrow_map, kNarrowMapChannels, "narrow map");

@@ -15,6 +15,7 @@
 #include "kernels/roi_few_channels.h"
 #include "kernels/roi_map.h"
 #include "kernels/roi_narrow_map.h"
+#include "kernels/roi_single_bins.h"
 #include "kernels/roi_table.h"
 #include "kernels/roi_writer.h"
 
@@ -328,6 +329,13 @@ void run_pool(const RoiJob& job, int64_t number, void* scratch) {
   by_keys(job, number, scratch);
 }
 
+template <class Key>
+void run_few_channels(const RoiJob& job, int64_t number, void* scratch) {
+  constexpr PoolUnit* pool = SingleBinsPool<typename PooledAs<Key>::type>::run;
+  if (job.dims.bins_y * job.dims.bins_x > 1) return FewChannelsPool<Key>::run(job, number, scratch);
+  run_pool<Key, pool, pool, SingleBinsPool<Key>::run>(job, number, scratch);
+}
+
 template <class Key, int bytes>
 constexpr RoiKernel kernel() {
   using Pooled = typename PooledAs<Key>::type;
@@ -341,7 +349,7 @@ constexpr RoiKernel kernel() {
        run_pool<Key, Pool::run_separate, StreamingPool::run_separate, Keys::run_separate>},
       {},
       0,
-      {FewChannelsPool<Key>::scratch_bytes, FewChannelsPool<Key>::run},
+      {FewChannelsPool<Key>::scratch_bytes, run_few_channels<Key>},
       kVectorBytes,
       {CellPool<Key>::scratch_bytes, CellPool<Key>::run}};
 #if defined(__AVX2__)

@@ -12,6 +12,7 @@ namespace onnx_maxpool {
 constexpr int kMostLevels = 8;
 constexpr int64_t kSecondCache = int64_t{1} << 20;  // bytes, where it is not known what a core has
 constexpr int64_t kNarrowMapChannels = 16;          // in a unit of that mode
+constexpr int64_t kSingleBinsChannels = 16;         // the same of few_channels, of ROIs of one bin each
 // The few_channels mode looks up the bins of ROIs that are no wider than so many vectors. Of wider ones, neighbouring
 // cells are better read together.
 constexpr int64_t kLookedUpVectors = 8;

@@ -4,8 +4,7 @@
 //   rows of a row of bins ----> line ----> bins, folded ----> output
 //                  window_line.h        window_gather.h
 //
-// Where lanes can be looked up, bins are, as in a narrow map: those no wider than a vector of 64 bytes or two of 32. An
-// ROI's only bin is folded from the map, without a line.
+// Where lanes can be looked up, bins are, as in a narrow map: those no wider than a vector of 64 bytes or two of 32.
 #pragma once
 
 #include "kernels/roi.h"
@@ -32,11 +31,7 @@ class FewChannelsPool {
     const FewChannelsPool pool(job, scratch);
     for (int64_t i = unit.begin; i < unit.end; ++i) {
       const int64_t roi = job.rois_by_image[i];
-      if (job.dims.bins_y * job.dims.bins_x == 1) {
-        pool.pool_single(unit.image, roi);
-      } else {
-        pool.is_short(roi) ? pool.pool_short_roi(unit.image, roi) : pool.pool_roi(unit.image, roi);
-      }
+      pool.is_short(roi) ? pool.pool_short_roi(unit.image, roi) : pool.pool_roi(unit.image, roi);
     }
   }
 
@@ -83,46 +78,6 @@ class FewChannelsPool {
     for (int64_t y = rows.start; y < rows.end; ++y) {
       prefetch(from, y * job_.dims.width);
       prefetch(from, y * job_.dims.width + count - 1);
-    }
-  }
-
-  // The ROI's only bin, of each channel: its rows are folded as they come, and there is no line.
-  ONNX_MAXPOOL_NOINLINE void pool_single(int64_t image, int64_t roi) const {
-    using V = Vector<Key, kVectorBytes>;
-    const RoiDims dims = job_.dims;
-    const RoiOrder<Key> order(job_.order);
-    const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
-    const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
-    const int64_t channels = job_.channels.count;
-    const Key* plane = plane_of(image) + columns.start;
-    const Key* const end = this->end();
-    Key* const to = static_cast<Key*>(job_.y) + roi * dims.channels + job_.channels.first;
-    if (is_empty(rows) || is_empty(columns)) {
-      for (int64_t channel = 0; channel < channels; ++channel) to[channel] = Key{};  // M9
-      return;
-    }
-    for (int64_t channel = 0; channel < channels; ++channel, plane += cells) {
-      if (is_far_ && channel + kAhead < channels) fetch(plane + kAhead * cells, rows, width);
-      Cells<Key, false> best = padding<Key, false>();
-      const Key* row = plane + rows.start * dims.width;
-      if (width < kLanes) {
-        for (int64_t y = rows.start; y < rows.end; ++y, row += dims.width) {
-          best.key = max(best.key, order.to_key(load_n<V>(row, width, end)));
-        }
-        best = first_lanes(best, width);
-      } else if (width <= 2 * kLanes) {
-        for (int64_t y = rows.start; y < rows.end; ++y, row += dims.width) {
-          const V first = order.to_key(load<V>(row)), last = order.to_key(load<V>(row + width - kLanes));
-          best.key = max(best.key, max(first, last));
-        }
-      } else {
-        // A row's last vector may have cells of the one before.
-        for (int64_t y = rows.start; y < rows.end; ++y, row += dims.width) {
-          for (int64_t x = 0; x < width - kLanes; x += kLanes) best.key = max(best.key, order.to_key(load<V>(row + x)));
-          best.key = max(best.key, order.to_key(load<V>(row + width - kLanes)));
-        }
-      }
-      to[channel] = order.from_key(V{} + greatest_lane<Key>(best.key))[0];
     }
   }
 

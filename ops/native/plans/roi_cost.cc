@@ -240,8 +240,13 @@ double RoiCost::straight(double channels) const {
   return touched_ * near + touched_first_ * first + (touched_ - touched_first_) * again;
 }
 
+double RoiCost::channel_by_channel() const {
+  return touched_first_ * first_line(kLine, has_64_byte_vectors_ ? kFarLine : kNarrowerFarLine);
+}
+
 double RoiCost::few_channels(double channels) const {
-  return few_channels_rois_ + channels * (few_channels_ + straight(channels));
+  const double memory = shape_.has_single_bins() ? channel_by_channel() : straight(channels);
+  return few_channels_rois_ + channels * (few_channels_ + memory);
 }
 
 double RoiCost::cells() const {

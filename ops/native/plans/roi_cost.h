@@ -73,7 +73,7 @@ constexpr LookupCosts kLookups = {50, 25, 11, 1.6, 1.2, 4}, kNarrowerLookups = {
 struct FoldCosts {
   double roi, bin, row, vector;
 };
-constexpr FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {25, 5, 0.2, 4};
+constexpr FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {25, 10, 1.5, 1.5};
 
 // The cells mode: an ROI; and for each channel a bin, and a cell. Where bins differ in their cells, jumps are not
 // foreseen; where each has one, they are.
@@ -132,8 +132,10 @@ class RoiCost {
   // Of memory, for each channel.
   double lines(int64_t rows, int64_t width) const;
   double first_line(double line, double far_line) const;
-  // What ROIs touch that are pooled straight from the map, so many channels at a time.
+  // What ROIs touch that are pooled straight from the map, so many channels at a time; and where all ROIs are pooled
+  // before other channels are.
   double straight(double channels) const;
+  double channel_by_channel() const;
 
   // With so many levels of tables: cells of bins that are combined, and cells of lines that go into others.
   struct Tables {

@@ -50,9 +50,16 @@ bool may_permute(const RoiShape& shape) {
 }
 // Channels in the lanes may leave most of them idle.
 bool has_few_channels(const RoiShape& shape) { return shape.channels <= kFewChannels && shape.line_bytes > 0; }
+// Or of any number of channels: all cells of an only bin become one.
+bool may_pool_by_rows(const RoiShape& shape) {
+  return has_few_channels(shape) || (shape.has_single_bins() && shape.line_bytes > 0);
+}
 
 int64_t narrow_map_blocks(const RoiShape& shape) {
   return (shape.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
+}
+int64_t few_channels_blocks(const RoiShape& shape) {
+  return shape.has_single_bins() ? (shape.channels + kSingleBinsChannels - 1) / kSingleBinsChannels : 1;
 }
 int64_t units_of(int64_t blocks, int64_t at_once) {
   return at_once == 1 ? blocks : (blocks + at_once - 1) / at_once;  // a small run would notice the division
@@ -66,6 +73,8 @@ constexpr int64_t kSmallRois = 16, kSmallBins = 256;
 constexpr double kSmallCells = 16 << 10, kSmallCellsOfBlocks = 4 << 10, kFewCells = 256;
 // Where all channels have so few bins, the cells mode takes less time than to fill vectors.
 constexpr int64_t kBinsByCells = 16;
+// Of only bins with more cells, rows are folded as they come.
+constexpr double kCellsByRows = 24;
 // Where lanes can be looked up, bins of so few channels take less (kernels/roi_few_channels.h), on narrow maps as in
 // the mode for these. To choose another takes about as many cycles. Of the fewest channels, only a table may take less.
 constexpr int64_t kFewestChannels = 4, kLookedUpRois = 256, kLookedUpBins = 4096;
@@ -108,7 +117,10 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
                       : shape.blocks == 1 ? kSmallCells
                       : is_sparse         ? kSmallCellsOfBlocks
                                           : kFewCells;
-  return cells <= most ? &RoiKernel::separate : nullptr;
+  if (cells > most) return nullptr;
+  const bool by_rows = shape.has_single_bins() && may_pool_by_rows(shape) &&
+                       cells > kCellsByRows * static_cast<double>(bins * shape.channels);
+  return by_rows ? &RoiKernel::few_channels : &RoiKernel::separate;
 }
 
 // All ROIs in their order, straight from the map or from a table of its rows.
@@ -117,7 +129,9 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
   plan.mode = mode;
   plan.slots = plan.at_once = 1;
   plan.cycles = plan.time = roi_costs::kUnit;
-  const int64_t blocks = mode == &RoiKernel::separate || mode == &RoiKernel::shared ? shape.blocks : 1;
+  const int64_t blocks = mode == &RoiKernel::few_channels ? few_channels_blocks(shape)
+                         : mode == &RoiKernel::cells      ? 1
+                                                          : shape.blocks;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
   plan.units.resize(static_cast<size_t>(shape.rois * blocks));
   RoiUnit* end = plan.units.begin();
@@ -198,10 +212,8 @@ class Planner {
       leave_channels_if_faster(ways[kSweep]);
     }
     if (may_permute(shape_)) narrow_map(threads, ways[kNarrowMap]);
-    if (has_few_channels(shape_)) {
-      few_channels(threads, ways[kFewChannelsAlone]);
-      cells(threads, ways[kCells]);
-    }
+    if (may_pool_by_rows(shape_)) few_channels(threads, ways[kFewChannelsAlone]);
+    if (has_few_channels(shape_)) cells(threads, ways[kCells]);
   }
 
   // Of all blocks of channels, or of those that are full.
@@ -260,7 +272,7 @@ class Planner {
       shared(all.levels, threads, full, way, all.at_once);
     }
     way.left = channels_left(shape_);
-    divide_whole(way.of_left, few_channels_work(way.left), threads);
+    divide_whole(way.of_left, few_channels_work(way.left, 1), threads);
   }
 
   // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
@@ -289,7 +301,7 @@ class Planner {
 
   void few_channels(int64_t threads, Way& way) const {
     set(way, &RoiKernel::few_channels);
-    divide_whole(way.division, few_channels_work(shape_.channels), threads);
+    divide_whole(way.division, few_channels_work(shape_.channels, few_channels_blocks(shape_)), threads);
   }
 
   void cells(int64_t threads, Way& way) const {
@@ -313,8 +325,9 @@ class Planner {
     int64_t blocks;
     double fill, roi;
   };
-  Work few_channels_work(int64_t channels) const {
-    return {1, roi_costs::kUnit, cost_.few_channels(static_cast<double>(channels)) / rois()};
+  Work few_channels_work(int64_t channels, int64_t blocks) const {
+    const double of_block = static_cast<double>(channels) / static_cast<double>(blocks);
+    return {blocks, roi_costs::kUnit, cost_.few_channels(of_block) / rois()};
   }
   static void set(Way& way, RoiKernel::Mode RoiKernel::* mode, int levels = 0, int64_t at_once = 1) {
     way.mode = mode;
@@ -375,9 +388,10 @@ class KeptWay {
     way.levels = kept.levels;
     way.at_once = kept.at_once;
     way.left = leaves ? channels_left(shape) : 0;
-    const int64_t blocks = way.mode == &RoiKernel::narrow_map ? narrow_map_blocks(shape)
-                           : has_blocks(way.mode)             ? units_of(shape.blocks - leaves, way.at_once)
-                                                              : 1;
+    const int64_t blocks = way.mode == &RoiKernel::narrow_map     ? narrow_map_blocks(shape)
+                           : way.mode == &RoiKernel::few_channels ? few_channels_blocks(shape)
+                           : has_blocks(way.mode)                 ? units_of(shape.blocks - leaves, way.at_once)
+                                                                  : 1;
     divide_whole(groups, shape.rois, blocks, way.division);
     divide_whole(groups, shape.rois, 1, way.of_left);
     set_plan(shape, windows, groups, way, plan);
@@ -416,6 +430,7 @@ class KeptWay {
     if (leaves && !may_leave_channels(shape)) return false;
     if (mode == &RoiKernel::shared) return !sweeps(shape, kept.levels) && fit(shape, shape.height, kept.levels);
     if (mode == &RoiKernel::narrow_map) return may_permute(shape);
+    if (mode == &RoiKernel::few_channels) return may_pool_by_rows(shape);
     return has_blocks(mode) || has_few_channels(shape);
   }
   static void divide_whole(const RoiGroups& groups, int64_t rois, int64_t blocks, RoiDivision& division) {
@@ -507,7 +522,7 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
     planner.narrow_map(shape.threads, way);
     plans.push_back(planner.plan(way));
   }
-  if (has_few_channels(shape) && mode != &RoiKernel::few_channels) {
+  if (may_pool_by_rows(shape) && mode != &RoiKernel::few_channels) {
     planner.few_channels(shape.threads, way);
     plans.push_back(planner.plan(way));
   }

@@ -1,0 +1,129 @@
+// The maximum over the only bin of each ROI, of each channel by itself: all cells of a bin become one, so that its rows
+// are folded as they come, whatever their columns. Lanes are neighbouring columns, and no row is transposed.
+#pragma once
+
+#include "kernels/roi.h"
+#include "kernels/simd/order.h"
+#include "kernels/window_cells.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+template <>
+constexpr float kLowest<float> = -__builtin_inff();
+template <>
+constexpr double kLowest<double> = -__builtin_inf();
+
+template <class Key>
+class SingleBinsPool {
+  using V = Vector<Key, kVectorBytes>;
+  static constexpr int64_t kLanes = kVectorBytes / sizeof(Key);
+  static constexpr int kMostVectors = 4;                   // of a row at once
+  static constexpr int64_t kKeptBytes = int64_t{1} << 18;  // of the channels that all ROIs read, one after another
+
+ public:
+  // Returns whether all is pooled: where a number was NaN, keys have to pool the unit.
+  static bool run(const RoiJob& job, int64_t number, void*) {
+    const RoiUnit unit = job.units[number];
+    const int64_t area = job.dims.height * job.dims.width, first = unit.block * kSingleBinsChannels,
+                  count = channels_from(job, first, kSingleBinsChannels);
+    int64_t step = count;  // without a division where there is one ROI, or a small map
+    if (unit.end - unit.begin > 1 && count * area * int64_t{sizeof(Key)} > kKeptBytes) {
+      step = kKeptBytes / (area * int64_t{sizeof(Key)});
+      if (step < 1) step = 1;
+    }
+    SingleBinsPool pool(job, unit.image);
+    for (int64_t from = 0; from < count; from += step) {
+      const RoiChannels channels = {first + from, count - from < step ? count - from : step};
+      for (int64_t i = unit.begin; i < unit.end; ++i) pool.pool(job.rois_by_image[i], channels);
+    }
+    return !pool.watch_.any();
+  }
+
+ private:
+  SingleBinsPool(const RoiJob& job, int64_t image)
+      : job_(job),
+        order_(job.order),
+        area_(job.dims.height * job.dims.width),
+        planes_(static_cast<const Key*>(job.x) + (image * job.dims.channels + job.channels.first) * area_),
+        end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_) {}
+
+  void pool(int64_t roi, RoiChannels channels) {
+    const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
+    Key* const to = static_cast<Key*>(job_.y) + roi * job_.dims.channels + job_.channels.first + channels.first;
+    const int64_t width = columns.end - columns.start, height = rows.end - rows.start;
+    if (width <= 0 || height <= 0) {
+      for (int64_t channel = 0; channel < channels.count; ++channel) to[channel] = Key{};  // M9
+      return;
+    }
+    const Bin bin = {planes_ + channels.first * area_ + rows.start * job_.dims.width + columns.start, height, width};
+    if (width < kLanes) return fold_all<0>(bin, channels, to);
+    if (width <= 2 * kLanes) return fold_all<2>(bin, channels, to);
+    if (width <= 3 * kLanes) return fold_all<3>(bin, channels, to);
+    fold_all<kMostVectors>(bin, channels, to);
+  }
+
+  struct Bin {
+    const Key* from;  // of the first channel
+    int64_t height, width;
+  };
+
+  // Of each of these channels, so many vectors of a row at once, or part of one.
+  template <int vectors>
+  ONNX_MAXPOOL_NOINLINE void fold_all(Bin bin, RoiChannels channels, Key* to) {
+    const RoiOrder<Key> order = order_;
+    const int64_t area = area_, pitch = job_.dims.width;
+    NanWatch<V> watch = watch_;
+    for (int64_t channel = 0; channel < channels.count; ++channel, bin.from += area) {
+      V best = fold<vectors>(bin, pitch, order, watch);
+      if (vectors == 0) best = lane_numbers<Key>() < static_cast<Key>(bin.width) ? best : V{} + kLowest<Key>;
+      to[channel] = order.from_key(greatest_lane<Key>(best));
+    }
+    watch_ = watch;
+  }
+
+  template <int vectors>
+  ONNX_MAXPOOL_INLINE V fold(const Bin& bin, int64_t pitch, const RoiOrder<Key>& order, NanWatch<V>& watch) const {
+    constexpr int kBests = vectors == 0 ? 1 : vectors;
+    const int64_t last_vector = vectors == 0 ? 0 : bin.width - kLanes, last = bin.height - 1;
+    V bests[kBests];
+    // Two rows at a time, so that one look finds a NaN in either.
+    const auto both = [&](const Key* a, const Key* b, int i, bool is_first) {
+      const V one = order.to_key(vectors == 0 ? load_n<V>(a, bin.width, end_) : load<V>(a)),
+              other = order.to_key(vectors == 0 ? load_n<V>(b, bin.width, end_) : load<V>(b));
+      watch.see(one, other);
+      bests[i] = is_first ? max(one, other) : max(bests[i], max(one, other));
+    };
+    // The last vectors of a row may have cells of those before.
+    const auto rows = [&](const Key* a, const Key* b, bool is_first) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kBests; ++i) {
+        const int64_t x = i < kBests - 1 ? i * kLanes : last_vector;
+        both(a + x, b + x, i, is_first);
+      }
+      if (vectors < kMostVectors) return;
+      int64_t x = (kMostVectors - 1) * kLanes;
+      for (; x + kMostVectors * kLanes <= last_vector; x += kMostVectors * kLanes) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kBests; ++i) both(a + x + i * kLanes, b + x + i * kLanes, i, false);
+      }
+      for (; x < last_vector; x += kLanes) both(a + x, b + x, 0, false);
+    };
+    rows(bin.from, bin.from + last * pitch, true);
+    const Key* row = bin.from + pitch;
+    for (int64_t y = 1; y < last; y += 2, row += 2 * pitch) rows(row, row + pitch, false);
+    V best = bests[0];
+    for (int i = 1; i < kBests; ++i) best = max(best, bests[i]);
+    return best;
+  }
+
+  const RoiJob& job_;
+  const RoiOrder<Key> order_;
+  const int64_t area_;
+  const Key* const planes_;  // of the image
+  const Key* const end_;     // of the tensor
+  NanWatch<V> watch_;
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
