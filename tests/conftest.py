@@ -6,6 +6,7 @@ import importlib.util
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,7 @@ from onnx_maxpool import OperatorError
 from onnx_maxpool.conformance import all_cases
 from onnx_maxpool.conformance.corpus import write_corpus
 from onnx_maxpool.facts import INFERS_INDEX_TYPES
+from onnx_maxpool.machine import cpus
 
 # What takes gigabytes or minutes, the extra `test` does without. scripts/check does not: it says so here.
 NEEDED_BY = {
@@ -43,6 +45,27 @@ COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("repeatable", derandomize=True, **COMMON)
 settings.register_profile("long", max_examples=2_000, print_blob=True, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+MOST_PROCESSES = 8
+"""Among which `pytest -n auto` shares the tests out: each may take two gigabytes."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    return min(cpus(), MOST_PROCESSES)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests go to one process, as what they have in common takes up to minutes to make.
+
+    Files go in their order: by their numbers of tests, the longest would be among the last.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False
+    return LoadFileScheduling(config, log)
 
 
 def pytest_report_header() -> str | None:

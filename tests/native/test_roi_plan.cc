@@ -95,10 +95,12 @@ RoiWindows unequal_rois(const RoiShape& shape, int64_t others, int64_t side) {
   return windows;
 }
 
-// Of the first so many units, which are of so many blocks or, where a unit has several, of so many of these.
-void require_each_roi_once(const RoiPlan& plan, const RoiWindows& windows, int64_t units, int64_t blocks) {
+// Of the first so many units but for some, which are of so many blocks or, where a unit has several, of so many of
+// these.
+void require_each_roi_once(const RoiPlan& plan, const RoiWindows& windows, int64_t units, int64_t blocks,
+                           int64_t first = 0) {
   std::set<std::pair<int64_t, int64_t>> seen;
-  for (int64_t number = 0; number < units; ++number) {
+  for (int64_t number = first; number < units; ++number) {
     const RoiUnit& unit = plan.units[static_cast<size_t>(number)];
     require(unit.begin < unit.end, "a unit is empty");
     require(unit.block < blocks, "a unit has no channels");
@@ -128,6 +130,43 @@ void covers_each_roi_once() {
       }
     }
   }
+}
+
+// The few_channels mode's units of only bins have kSingleBinsChannels each: of small runs, of trials, and of plans that
+// are kept.
+void covers_each_only_bin_once() {
+  const auto up = [](int64_t count, int64_t of_each) { return (count + of_each - 1) / of_each; };
+  int by_rows = 0, left = 0;
+  for (int64_t images : {1, 3}) {
+    for (int64_t threads : {1, 3}) {
+      for (int64_t channels : {1, 16, 17, 40, 130, 461}) {
+        for (int64_t rois : {1, 7, 40, 300}) {
+          const RoiShape shape = {images, channels,         50, 50, rois,    1,
+                                  1,      up(channels, 16), 64, 16, threads, images * channels * 50 * 50 * 4,
+                                  64};
+          const RoiWindows windows = unequal_rois(shape, images == 1 ? 0 : rois / 2, 6);
+          TrialsByShape trials;
+          for (int run = 0; run < 70; ++run) {
+            const RoiPlan plan = plan_rois(shape, windows, &trials);
+            const bool is_by_rows = plan.mode == &RoiKernel::few_channels;
+            if (plan.trials) plan.trials->took(plan.turn, is_by_rows ? 1e3 : 1e6);
+            const bool has_blocks = plan.mode == &RoiKernel::separate || plan.mode == &RoiKernel::shared;
+            const int64_t blocks = is_by_rows   ? up(channels, kSingleBinsChannels)
+                                   : has_blocks ? up(shape.blocks - (plan.left > 0), plan.at_once)
+                                                : 1;
+            require_each_roi_once(plan, windows, plan.left_begin, blocks);
+            const auto units = static_cast<int64_t>(plan.units.size());
+            if (plan.left > 0) {
+              require_each_roi_once(plan, windows, units, up(plan.left, kSingleBinsChannels), plan.left_begin);
+            }
+            by_rows += is_by_rows && blocks > 1;
+            left += plan.left > 0;
+          }
+        }
+      }
+    }
+  }
+  require(by_rows > 0 && left > 0, "no plan pools only bins by rows, or none leaves channels");
 }
 
 // A block is divided where it would keep one thread busy for longer than the others with all that is left.
@@ -761,6 +800,7 @@ int main() {
   chooses_several_blocks();
   keeps_the_way_of_brief_runs();
   covers_each_roi_once();
+  covers_each_only_bin_once();
   divides_the_last_blocks();
   divides_the_largest_image();
   spreads_blocks();

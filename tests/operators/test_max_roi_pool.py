@@ -249,7 +249,7 @@ def test_a_nan_anywhere_in_a_window_wins(element_type: str) -> None:
 
 
 @pytest.mark.parametrize("element_type", TYPES)
-@pytest.mark.parametrize(("channels", "bins"), [(1, 2), (3, 7), (9, 3), (40, 1), (130, 4)])
+@pytest.mark.parametrize(("channels", "bins"), [(1, 2), (3, 7), (9, 3), (40, 1), (130, 1), (130, 4)])
 def test_a_single_nan(element_type: str, channels: int, bins: int) -> None:
     """G3, in every way to pool: a node's first runs try them. In every other run there is none."""
     rng = np.random.default_rng(43)
@@ -264,6 +264,31 @@ def test_a_single_nan(element_type: str, channels: int, bins: int) -> None:
         y = onnx_maxpool.run(session, {"X": x, "rois": rois})[0]
         assert np.isnan(y[0].astype(np.float32)).any() == run % 2
         assert_same(y, reference_rois(proto, x, rois))
+
+
+@pytest.mark.parametrize("element_type", TYPES)
+def test_an_only_bin_of_any_width(element_type: str) -> None:
+    """Of few channels a row is read as it comes, in vectors. What lies beside the window counts for nothing."""
+    rng = np.random.default_rng(71)
+    dtype = dtype_of(element_type)
+    session = onnx_maxpool.load(proto := roi_model(element_type, pooled_shape=(1, 1), spatial_scale=1.0))
+    height, width = 5, 320
+    for wide in [*range(1, 70), 96, 97, 127, 128, 129, 130, 255, 256, 257, 290, 319, 320]:
+        for tall in range(1, height + 1):
+            top, left = rng.integers(height - tall + 1), rng.integers(width - wide + 1)
+            if wide % 3 == 0:
+                top, left = height - tall, width - wide  # the end of the tensor
+            x = rng.standard_normal((1, 3, height, width)).astype(dtype)
+            x[0, 0, rng.integers(top, top + tall), rng.integers(left, left + wide)] = rng.choice([9, np.nan])
+            beside = np.full((height, width), True)
+            beside[top : top + tall, left : left + wide] = False
+            x[0, :, beside] = rng.choice([99, np.nan, np.inf])
+            rois = np.array([[0, left, top, left + wide - 1, top + tall - 1]], np.float32)
+            expected = x[0, :, top : top + tall, left : left + wide].astype(np.float64).max(axis=(1, 2))
+            y = onnx_maxpool.run(session, {"X": x, "rois": rois.astype(dtype)})[0]
+            if element_type != "bfloat16":  # of which not all edges are numbers
+                np.testing.assert_array_equal(y[0, :, 0, 0].astype(np.float64), expected)
+            assert_same(y, reference_rois(proto, x, rois.astype(dtype)))
 
 
 def test_shapes_whose_numbers_were_once_the_same() -> None:
@@ -285,11 +310,11 @@ def test_shapes_whose_numbers_were_once_the_same() -> None:
 
 
 @pytest.mark.parametrize("element_type", TYPES)
-@pytest.mark.parametrize("channels", [3, 16, 40])
-def test_zeros_have_one_sign_however_they_are_pooled(element_type: str, channels: int) -> None:
+@pytest.mark.parametrize(("channels", "bins"), [(3, 3), (16, 3), (40, 3), (40, 1)])
+def test_zeros_have_one_sign_however_they_are_pooled(element_type: str, channels: int, bins: int) -> None:
     """G4 leaves it open, but a node's runs must not differ."""
     rng = np.random.default_rng(47)
-    session = onnx_maxpool.load(roi_model(element_type, pooled_shape=(3, 3), spatial_scale=0.5))
+    session = onnx_maxpool.load(roi_model(element_type, pooled_shape=(bins, bins), spatial_scale=0.5))
     x, rois = random_rois(rng, dtype_of(element_type), (1, channels, 30, 37), 25, 0.5)
     x[...] = rng.choice([-1.0, -0.0, 0.0], x.shape)
     signs = {onnx_maxpool.run(session, {"X": x, "rois": rois})[0].tobytes() for _ in range(40)}
@@ -312,12 +337,13 @@ for _ in range(24):
 """In a process of its own, as the runtime sets the processor of the thread that makes the session."""
 
 
+@pytest.mark.parametrize("bins", [1, 3])
 @pytest.mark.parametrize("element_type", ["float", "double"])
-def test_subnormal_numbers_where_the_runtime_takes_them_for_0(element_type: str, tmp_path: Path) -> None:
+def test_subnormal_numbers_where_the_runtime_takes_them_for_0(element_type: str, bins: int, tmp_path: Path) -> None:
     """G6: a maximum selects, whatever a processor would make of numbers."""
     rng = np.random.default_rng(53)
     dtype = dtype_of(element_type)
-    proto = roi_model(element_type, pooled_shape=(3, 3), spatial_scale=0.5)
+    proto = roi_model(element_type, pooled_shape=(bins, bins), spatial_scale=0.5)
     x, rois = random_rois(rng, dtype, (2, 40, 30, 37), 25, 0.5)
     x[...] = rng.integers(1, 1000, x.shape) * np.finfo(dtype).smallest_subnormal
     files = [tmp_path / name for name in ("model.onnx", "x.npy", "rois.npy", "y.npy")]

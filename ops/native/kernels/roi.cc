@@ -1,8 +1,8 @@
 // The maximum over the bins of ROIs. Compiled once per target.
 //
-// But for narrow maps and few channels, lanes are channels: a block of as many channels as fit a vector is pooled at
-// once, so that every step but the last is the same plain maximum whatever a bin's width. At the end a ROI's bins are
-// transposed to the output's order, in which the block is one contiguous piece.
+// But for narrow maps, few channels and ROIs of one bin, lanes are channels: a block of as many channels as fit a
+// vector is pooled at once, so that every step but the last is the same plain maximum whatever a bin's width. At the
+// end a ROI's bins are transposed to the output's order, in which the block is one contiguous piece.
 //
 //   map ----------> lines of columns ----------> bins ---------> output
 //     shared:   roi_table.h       roi_bins.h          roi_writer.h

@@ -12,7 +12,9 @@ namespace onnx_maxpool {
 constexpr int kMostLevels = 8;
 constexpr int64_t kSecondCache = int64_t{1} << 20;  // bytes, where it is not known what a core has
 constexpr int64_t kNarrowMapChannels = 16;          // in a unit of that mode
-constexpr int64_t kSingleBinsChannels = 16;         // the same of few_channels, of ROIs of one bin each
+// The same of few_channels, of ROIs of one bin each: all of them read some of its channels before any reads others, as
+// many as have no more bytes, or one.
+constexpr int64_t kSingleBinsChannels = 16, kSingleBinsBytes = int64_t{1} << 18;
 // The few_channels mode looks up the bins of ROIs that are no wider than so many vectors. Of wider ones, neighbouring
 // cells are better read together.
 constexpr int64_t kLookedUpVectors = 8;
@@ -122,7 +124,8 @@ static inline int64_t channels_of_block(const RoiJob& job, int64_t block, int64_
 //   shared:   a unit packs a block of channels of one image, or several, then pools its ROIs from it;
 //   separate: a unit pools its ROIs straight from the map;
 //   narrow_map: as shared, for a few channels of a map of which a row fits a vector, as does a row of bins;
-//   few_channels: as separate, for few channels, each by itself;
+//   few_channels: as separate, for few channels, each by itself; where ROIs have one bin each, a unit has
+//             kSingleBinsChannels of any number of channels;
 //   cells: the same, cell by cell.
 struct RoiKernel {
   struct Mode {

@@ -19,7 +19,6 @@ template <class Key>
 class FewChannelsPool {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Key);
   static constexpr int64_t kLines = 4;  // at once, for which the reason is WindowPool::lines_at_once's
-  static constexpr int64_t kAhead = 8;  // channels, of which a far map's cells are fetched
   using RowLine = Line<Key, false>;
   using Bins = Gather<Key, false>;
 
@@ -37,11 +36,7 @@ class FewChannelsPool {
 
  private:
   FewChannelsPool(const RoiJob& job, void* scratch)
-      : job_(job),
-        pitch_(pitch(job)),
-        lines_{static_cast<Key*>(scratch), static_cast<Key*>(scratch)},
-        is_far_(job.dims.images * job.channels.count * job.dims.height * job.dims.width * int64_t{sizeof(Key)} >
-                kSecondCache) {}
+      : job_(job), pitch_(pitch(job)), lines_{static_cast<Key*>(scratch), static_cast<Key*>(scratch)} {}
 
   // What readers and writers of planes need to know. Most ROIs need neither.
   PoolJob planes() const {
@@ -62,17 +57,26 @@ class FewChannelsPool {
   static int64_t pitch(const RoiJob& job) { return (job.dims.width / kLanes + 2) * kLanes; }
   RowLine line(int64_t i) const { return line_at(lines_, i * pitch_); }
   static bool is_empty(RoiWindow window) { return window.start >= window.end; }
-  // Where the tensor ends.
-  const Key* end() const {
-    const RoiDims& dims = job_.dims;
-    return static_cast<const Key*>(job_.x) + dims.images * dims.channels * dims.height * dims.width;
-  }
   // Of the first channel.
   const Key* plane_of(int64_t image) const {
     return static_cast<const Key*>(job_.x) +
            (image * job_.dims.channels + job_.channels.first) * job_.dims.height * job_.dims.width;
   }
 
+#if defined(__AVX2__)
+  static constexpr int kMostVectors = static_cast<int>(most_lookup_vectors(kVectorBytes));
+  static constexpr int64_t kAhead = 8;  // channels, of which a far map's cells are fetched
+
+  // From the caches that are the core's own.
+  bool is_far() const {
+    const RoiDims& dims = job_.dims;
+    return dims.images * job_.channels.count * dims.height * dims.width * int64_t{sizeof(Key)} > kSecondCache;
+  }
+  // Where the tensor ends.
+  const Key* end() const {
+    const RoiDims& dims = job_.dims;
+    return static_cast<const Key*>(job_.x) + dims.images * dims.channels * dims.height * dims.width;
+  }
   // So many columns of these rows, to the first cache.
   ONNX_MAXPOOL_INLINE void fetch(const Key* from, RoiWindow rows, int64_t count) const {
     for (int64_t y = rows.start; y < rows.end; ++y) {
@@ -80,9 +84,6 @@ class FewChannelsPool {
       prefetch(from, y * job_.dims.width + count - 1);
     }
   }
-
-#if defined(__AVX2__)
-  static constexpr int kMostVectors = static_cast<int>(most_lookup_vectors(kVectorBytes));
 
   int64_t width_of(int64_t roi) const {
     const int64_t bins_x = job_.dims.bins_x;
@@ -136,8 +137,9 @@ class FewChannelsPool {
       }
       return line;
     };
+    const bool is_far = this->is_far();
     for (int64_t channel = 0; channel < channels; ++channel, plane += cells) {
-      if (is_far_ && channel + kAhead < channels) {
+      if (is_far && channel + kAhead < channels) {
         fetch(plane + kAhead * cells, {rows[0].start, rows[dims.bins_y - 1].end}, width);
       }
       V bins{};
@@ -207,7 +209,6 @@ class FewChannelsPool {
   const RoiJob& job_;
   const int64_t pitch_;
   const RowLine lines_;
-  const bool is_far_;  // the map, from the caches that are the core's own
 };
 
 }  // namespace

@@ -18,8 +18,7 @@ template <class Key>
 class SingleBinsPool {
   using V = Vector<Key, kVectorBytes>;
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Key);
-  static constexpr int kMostVectors = 4;                   // of a row at once
-  static constexpr int64_t kKeptBytes = int64_t{1} << 18;  // of the channels that all ROIs read, one after another
+  static constexpr int kMostVectors = 4;  // of a row at once
 
  public:
   // Returns whether all is pooled: where a number was NaN, keys have to pool the unit.
@@ -28,12 +27,12 @@ class SingleBinsPool {
     const int64_t area = job.dims.height * job.dims.width, first = unit.block * kSingleBinsChannels,
                   count = channels_from(job, first, kSingleBinsChannels);
     int64_t step = count;  // without a division where there is one ROI, or a small map
-    if (unit.end - unit.begin > 1 && count * area * int64_t{sizeof(Key)} > kKeptBytes) {
-      step = kKeptBytes / (area * int64_t{sizeof(Key)});
+    if (unit.end - unit.begin > 1 && count * area * int64_t{sizeof(Key)} > kSingleBinsBytes) {
+      step = kSingleBinsBytes / (area * int64_t{sizeof(Key)});
       if (step < 1) step = 1;
     }
     SingleBinsPool pool(job, unit.image);
-    for (int64_t from = 0; from < count; from += step) {
+    for (int64_t from = 0; from < count && !pool.watch_.any(); from += step) {
       const RoiChannels channels = {first + from, count - from < step ? count - from : step};
       for (int64_t i = unit.begin; i < unit.end; ++i) pool.pool(job.rois_by_image[i], channels);
     }
@@ -74,8 +73,8 @@ class SingleBinsPool {
     const RoiOrder<Key> order = order_;
     const int64_t area = area_, pitch = job_.dims.width;
     NanWatch<V> watch = watch_;
-    for (int64_t channel = 0; channel < channels.count; ++channel, bin.from += area) {
-      V best = fold<vectors>(bin, pitch, order, watch);
+    for (int64_t channel = 0; channel < channels.count; ++channel) {
+      V best = fold<vectors>(bin.from + channel * area, bin, pitch, order, watch);
       if (vectors == 0) best = lane_numbers<Key>() < static_cast<Key>(bin.width) ? best : V{} + kLowest<Key>;
       to[channel] = order.from_key(greatest_lane<Key>(best));
     }
@@ -83,19 +82,20 @@ class SingleBinsPool {
   }
 
   template <int vectors>
-  ONNX_MAXPOOL_INLINE V fold(const Bin& bin, int64_t pitch, const RoiOrder<Key>& order, NanWatch<V>& watch) const {
+  ONNX_MAXPOOL_INLINE V fold(const Key* from, const Bin& bin, int64_t pitch, const RoiOrder<Key>& order,
+                             NanWatch<V>& watch) const {
     constexpr int kBests = vectors == 0 ? 1 : vectors;
     const int64_t last_vector = vectors == 0 ? 0 : bin.width - kLanes, last = bin.height - 1;
     V bests[kBests];
     // Two rows at a time, so that one look finds a NaN in either.
-    const auto both = [&](const Key* a, const Key* b, int i, bool is_first) {
+    const auto both = [&](const Key* a, const Key* b, int i, bool is_first) __attribute__((always_inline)) {
       const V one = order.to_key(vectors == 0 ? load_n<V>(a, bin.width, end_) : load<V>(a)),
               other = order.to_key(vectors == 0 ? load_n<V>(b, bin.width, end_) : load<V>(b));
       watch.see(one, other);
       bests[i] = is_first ? max(one, other) : max(bests[i], max(one, other));
     };
     // The last vectors of a row may have cells of those before.
-    const auto rows = [&](const Key* a, const Key* b, bool is_first) {
+    const auto rows = [&](const Key* a, const Key* b, bool is_first) __attribute__((always_inline)) {
 #pragma GCC unroll 4
       for (int i = 0; i < kBests; ++i) {
         const int64_t x = i < kBests - 1 ? i * kLanes : last_vector;
@@ -109,9 +109,8 @@ class SingleBinsPool {
       }
       for (; x < last_vector; x += kLanes) both(a + x, b + x, 0, false);
     };
-    rows(bin.from, bin.from + last * pitch, true);
-    const Key* row = bin.from + pitch;
-    for (int64_t y = 1; y < last; y += 2, row += 2 * pitch) rows(row, row + pitch, false);
+    rows(from, from + last * pitch, true);
+    for (int64_t y = 1; y < last; y += 2) rows(from + y * pitch, from + (y + 1) * pitch, false);
     V best = bests[0];
     for (int i = 1; i < kBests; ++i) best = max(best, bests[i]);
     return best;

@@ -240,13 +240,12 @@ double RoiCost::straight(double channels) const {
   return touched_ * near + touched_first_ * first + (touched_ - touched_first_) * again;
 }
 
-double RoiCost::channel_by_channel() const {
-  return touched_first_ * first_line(kLine, has_64_byte_vectors_ ? kFarLine : kNarrowerFarLine);
-}
-
 double RoiCost::few_channels(double channels) const {
-  const double memory = shape_.has_single_bins() ? channel_by_channel() : straight(channels);
-  return few_channels_rois_ + channels * (few_channels_ + memory);
+  if (!shape_.has_single_bins()) return few_channels_rois_ + channels * (few_channels_ + straight(channels));
+  // As many channels as all ROIs read before others.
+  const double plane = element_bytes_ * static_cast<double>(shape_.height * shape_.width);
+  const double at_once = std::clamp(std::floor(static_cast<double>(kSingleBinsBytes) / plane), 1.0, channels);
+  return few_channels_rois_ * channels / at_once + channels * (few_channels_ + straight(at_once));
 }
 
 double RoiCost::cells() const {

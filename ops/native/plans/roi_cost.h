@@ -132,10 +132,8 @@ class RoiCost {
   // Of memory, for each channel.
   double lines(int64_t rows, int64_t width) const;
   double first_line(double line, double far_line) const;
-  // What ROIs touch that are pooled straight from the map, so many channels at a time; and where all ROIs are pooled
-  // before other channels are.
+  // What ROIs touch that are pooled straight from the map, so many channels at a time.
   double straight(double channels) const;
-  double channel_by_channel() const;
 
   // With so many levels of tables: cells of bins that are combined, and cells of lines that go into others.
   struct Tables {

@@ -26,7 +26,7 @@ constexpr int64_t kMostAtOnce = 8;
 constexpr double kWorthATrial = 30'000;
 // Of fewer cycles, runs would notice what it takes to choose a plan.
 constexpr double kBrief = 60'000;
-// More would leave few units to share out among threads, and are seldom pooled faster by themselves.
+// More would leave few units to share out among threads, and are seldom pooled faster by themselves, but for only bins.
 constexpr int64_t kFewChannels = 128;
 
 // Whether tables do not stay in the second cache, so that a sweep keeps a few of their rows there.
@@ -58,8 +58,9 @@ bool may_pool_by_rows(const RoiShape& shape) {
 int64_t narrow_map_blocks(const RoiShape& shape) {
   return (shape.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
 }
-int64_t few_channels_blocks(const RoiShape& shape) {
-  return shape.has_single_bins() ? (shape.channels + kSingleBinsChannels - 1) / kSingleBinsChannels : 1;
+// Of all channels, or of those that are left.
+int64_t few_channels_blocks(const RoiShape& shape, int64_t channels) {
+  return shape.has_single_bins() ? (channels + kSingleBinsChannels - 1) / kSingleBinsChannels : 1;
 }
 int64_t units_of(int64_t blocks, int64_t at_once) {
   return at_once == 1 ? blocks : (blocks + at_once - 1) / at_once;  // a small run would notice the division
@@ -75,7 +76,7 @@ constexpr double kSmallCells = 16 << 10, kSmallCellsOfBlocks = 4 << 10, kFewCell
 constexpr int64_t kBinsByCells = 16;
 // Of only bins with more cells, rows are folded as they come.
 constexpr double kCellsByRows = 24;
-// Where lanes can be looked up, bins of so few channels take less (kernels/roi_few_channels.h), on narrow maps as in
+// Where lanes can be looked up, bins of so few channels take less (the few_channels mode), on narrow maps as in
 // the mode for these. To choose another takes about as many cycles. Of the fewest channels, only a table may take less.
 constexpr int64_t kFewestChannels = 4, kLookedUpRois = 256, kLookedUpBins = 4096;
 constexpr double kChoice = 4000;
@@ -129,7 +130,7 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
   plan.mode = mode;
   plan.slots = plan.at_once = 1;
   plan.cycles = plan.time = roi_costs::kUnit;
-  const int64_t blocks = mode == &RoiKernel::few_channels ? few_channels_blocks(shape)
+  const int64_t blocks = mode == &RoiKernel::few_channels ? few_channels_blocks(shape, shape.channels)
                          : mode == &RoiKernel::cells      ? 1
                                                           : shape.blocks;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
@@ -272,7 +273,7 @@ class Planner {
       shared(all.levels, threads, full, way, all.at_once);
     }
     way.left = channels_left(shape_);
-    divide_whole(way.of_left, few_channels_work(way.left, 1), threads);
+    divide_whole(way.of_left, few_channels_work(way.left), threads);
   }
 
   // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
@@ -301,7 +302,7 @@ class Planner {
 
   void few_channels(int64_t threads, Way& way) const {
     set(way, &RoiKernel::few_channels);
-    divide_whole(way.division, few_channels_work(shape_.channels, few_channels_blocks(shape_)), threads);
+    divide_whole(way.division, few_channels_work(shape_.channels), threads);
   }
 
   void cells(int64_t threads, Way& way) const {
@@ -325,7 +326,8 @@ class Planner {
     int64_t blocks;
     double fill, roi;
   };
-  Work few_channels_work(int64_t channels, int64_t blocks) const {
+  Work few_channels_work(int64_t channels) const {
+    const int64_t blocks = few_channels_blocks(shape_, channels);
     const double of_block = static_cast<double>(channels) / static_cast<double>(blocks);
     return {blocks, roi_costs::kUnit, cost_.few_channels(of_block) / rois()};
   }
@@ -389,11 +391,11 @@ class KeptWay {
     way.at_once = kept.at_once;
     way.left = leaves ? channels_left(shape) : 0;
     const int64_t blocks = way.mode == &RoiKernel::narrow_map     ? narrow_map_blocks(shape)
-                           : way.mode == &RoiKernel::few_channels ? few_channels_blocks(shape)
+                           : way.mode == &RoiKernel::few_channels ? few_channels_blocks(shape, shape.channels)
                            : has_blocks(way.mode)                 ? units_of(shape.blocks - leaves, way.at_once)
                                                                   : 1;
     divide_whole(groups, shape.rois, blocks, way.division);
-    divide_whole(groups, shape.rois, 1, way.of_left);
+    divide_whole(groups, shape.rois, few_channels_blocks(shape, way.left), way.of_left);
     set_plan(shape, windows, groups, way, plan);
     plan.time = kept.cycles;
     plan.cycles = 0;  // too few for a second thread
