@@ -12,9 +12,9 @@ namespace onnx_maxpool {
 constexpr int kMostLevels = 8;
 constexpr int64_t kSecondCache = int64_t{1} << 20;  // bytes, where it is not known what a core has
 constexpr int64_t kNarrowMapChannels = 16;          // in a unit of that mode
-// The same of few_channels, of ROIs of one bin each: all of them read some of its channels before any reads others, as
-// many as have no more bytes, or one.
-constexpr int64_t kSingleBinsChannels = 16, kSingleBinsBytes = int64_t{1} << 18;
+// The same of few_channels, of ROIs of one bin each. Where these channels have more bytes, all ROIs read some of them
+// before any reads others: as many as have half of the bytes, or one.
+constexpr int64_t kSingleBinsChannels = 16, kSingleBinsBytes = int64_t{1} << 19;
 // The few_channels mode looks up the bins of ROIs that are no wider than so many vectors. Of wider ones, neighbouring
 // cells are better read together.
 constexpr int64_t kLookedUpVectors = 8;

@@ -28,7 +28,7 @@ class SingleBinsPool {
                   count = channels_from(job, first, kSingleBinsChannels);
     int64_t step = count;  // without a division where there is one ROI, or a small map
     if (unit.end - unit.begin > 1 && count * area * int64_t{sizeof(Key)} > kSingleBinsBytes) {
-      step = kSingleBinsBytes / (area * int64_t{sizeof(Key)});
+      step = kSingleBinsBytes / 2 / (area * int64_t{sizeof(Key)});
       if (step < 1) step = 1;
     }
     SingleBinsPool pool(job, unit.image);

@@ -243,8 +243,9 @@ double RoiCost::straight(double channels) const {
 double RoiCost::few_channels(double channels) const {
   if (!shape_.has_single_bins()) return few_channels_rois_ + channels * (few_channels_ + straight(channels));
   // As many channels as all ROIs read before others.
+  constexpr auto kMost = static_cast<double>(kSingleBinsBytes);
   const double plane = element_bytes_ * static_cast<double>(shape_.height * shape_.width);
-  const double at_once = std::clamp(std::floor(static_cast<double>(kSingleBinsBytes) / plane), 1.0, channels);
+  const double at_once = channels * plane > kMost ? std::max(std::floor(kMost / 2 / plane), 1.0) : channels;
   return few_channels_rois_ * channels / at_once + channels * (few_channels_ + straight(at_once));
 }
 
