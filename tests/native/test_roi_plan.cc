@@ -95,8 +95,8 @@ RoiWindows unequal_rois(const RoiShape& shape, int64_t others, int64_t side) {
   return windows;
 }
 
-// Of the first so many units but for some, which are of so many blocks or, where a unit has several, of so many of
-// these.
+// Of the units from `first` on, before number `units`. They are of so many blocks or, where a unit has several, of so
+// many of these.
 void require_each_roi_once(const RoiPlan& plan, const RoiWindows& windows, int64_t units, int64_t blocks,
                            int64_t first = 0) {
   std::set<std::pair<int64_t, int64_t>> seen;
