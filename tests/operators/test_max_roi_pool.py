@@ -283,12 +283,12 @@ def test_an_only_bin_of_any_width(element_type: str) -> None:
             beside = np.full((height, width), True)
             beside[top : top + tall, left : left + wide] = False
             x[0, :, beside] = rng.choice([99, np.nan, np.inf])
-            rois = np.array([[0, left, top, left + wide - 1, top + tall - 1]], np.float32)
+            rois = np.array([[0, left, top, left + wide - 1, top + tall - 1]], dtype)
             expected = x[0, :, top : top + tall, left : left + wide].astype(np.float64).max(axis=(1, 2))
-            y = onnx_maxpool.run(session, {"X": x, "rois": rois.astype(dtype)})[0]
+            y = onnx_maxpool.run(session, {"X": x, "rois": rois})[0]
             if element_type != "bfloat16":  # of which not all edges are numbers
                 np.testing.assert_array_equal(y[0, :, 0, 0].astype(np.float64), expected)
-            assert_same(y, reference_rois(proto, x, rois.astype(dtype)))
+            assert_same(y, reference_rois(proto, x, rois))
 
 
 def test_shapes_whose_numbers_were_once_the_same() -> None:

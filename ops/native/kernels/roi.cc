@@ -298,7 +298,7 @@ void run_either(const RoiJob& job, int64_t number, void* scratch) {
   (job.stream ? streaming : plain)(job, number, scratch);
 }
 
-// What RoiPool pools instead of keys of a width. ROIs' elements are floating-point numbers.
+// What is pooled instead of keys of a width. ROIs' elements are floating-point numbers.
 template <class Key>
 struct PooledAs {
   using type = Key;

@@ -12,9 +12,7 @@ namespace onnx_maxpool {
 constexpr int kMostLevels = 8;
 constexpr int64_t kSecondCache = int64_t{1} << 20;  // bytes, where it is not known what a core has
 constexpr int64_t kNarrowMapChannels = 16;          // in a unit of that mode
-// The same of few_channels, of ROIs of one bin each. Where these channels have more bytes, all ROIs read some of them
-// before any reads others: as many as have half of the bytes, or one.
-constexpr int64_t kSingleBinsChannels = 16, kSingleBinsBytes = int64_t{1} << 19;
+constexpr int64_t kSingleBinsChannels = 16;         // the same of few_channels, of ROIs of one bin each
 // The few_channels mode looks up the bins of ROIs that are no wider than so many vectors. Of wider ones, neighbouring
 // cells are better read together.
 constexpr int64_t kLookedUpVectors = 8;
@@ -117,6 +115,14 @@ static inline int64_t channels_from(const RoiJob& job, int64_t first, int64_t mo
 // Those that a block of at most so many has.
 static inline int64_t channels_of_block(const RoiJob& job, int64_t block, int64_t most) {
   return channels_from(job, block * most, most);
+}
+
+// Where channels of a unit of kSingleBinsChannels have more bytes than this, all its ROIs read some of them before any
+// reads others: as many as have half of the bytes, or one. Without a division where they have no more.
+static inline int64_t single_bins_channels_at_once(int64_t channels, int64_t plane_bytes) {
+  constexpr int64_t kMost = int64_t{1} << 19;
+  if (channels * plane_bytes <= kMost) return channels;
+  return plane_bytes < kMost / 2 ? kMost / 2 / plane_bytes : 1;
 }
 
 // One kernel for elements of one width. Units may run in any order and on any thread, each with `scratch_bytes(job)` of

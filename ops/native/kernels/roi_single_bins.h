@@ -26,11 +26,8 @@ class SingleBinsPool {
     const RoiUnit unit = job.units[number];
     const int64_t area = job.dims.height * job.dims.width, first = unit.block * kSingleBinsChannels,
                   count = channels_from(job, first, kSingleBinsChannels);
-    int64_t step = count;  // without a division where there is one ROI, or a small map
-    if (unit.end - unit.begin > 1 && count * area * int64_t{sizeof(Key)} > kSingleBinsBytes) {
-      step = kSingleBinsBytes / 2 / (area * int64_t{sizeof(Key)});
-      if (step < 1) step = 1;
-    }
+    const bool is_one = unit.end - unit.begin == 1;  // which reads nothing again
+    const int64_t step = is_one ? count : single_bins_channels_at_once(count, area * int64_t{sizeof(Key)});
     SingleBinsPool pool(job, unit.image);
     for (int64_t from = 0; from < count && !pool.watch_.any(); from += step) {
       const RoiChannels channels = {first + from, count - from < step ? count - from : step};
@@ -75,7 +72,7 @@ class SingleBinsPool {
     NanWatch<V> watch = watch_;
     for (int64_t channel = 0; channel < channels.count; ++channel) {
       V best = fold<vectors>(bin.from + channel * area, bin, pitch, order, watch);
-      if (vectors == 0) best = lane_numbers<Key>() < static_cast<Key>(bin.width) ? best : V{} + kLowest<Key>;
+      if (vectors == 0) best = first_lanes(Cells<Key, false>{best}, bin.width).key;
       to[channel] = order.from_key(greatest_lane<Key>(best));
     }
     watch_ = watch;

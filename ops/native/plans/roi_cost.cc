@@ -242,10 +242,10 @@ double RoiCost::straight(double channels) const {
 
 double RoiCost::few_channels(double channels) const {
   if (!shape_.has_single_bins()) return few_channels_rois_ + channels * (few_channels_ + straight(channels));
-  // As many channels as all ROIs read before others.
-  constexpr auto kMost = static_cast<double>(kSingleBinsBytes);
-  const double plane = element_bytes_ * static_cast<double>(shape_.height * shape_.width);
-  const double at_once = channels * plane > kMost ? std::max(std::floor(kMost / 2 / plane), 1.0) : channels;
+  // All ROIs read so many channels before others, of which a unit has a whole number.
+  const auto plane_bytes = static_cast<int64_t>(element_bytes_) * shape_.height * shape_.width,
+             of_unit = static_cast<int64_t>(std::ceil(channels));
+  const double at_once = std::min(number(single_bins_channels_at_once(of_unit, plane_bytes)), channels);
   return few_channels_rois_ * channels / at_once + channels * (few_channels_ + straight(at_once));
 }
 

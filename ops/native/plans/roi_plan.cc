@@ -52,7 +52,7 @@ bool may_permute(const RoiShape& shape) {
 bool has_few_channels(const RoiShape& shape) { return shape.channels <= kFewChannels && shape.line_bytes > 0; }
 // Or of any number of channels: all cells of an only bin become one.
 bool may_pool_by_rows(const RoiShape& shape) {
-  return has_few_channels(shape) || (shape.has_single_bins() && shape.line_bytes > 0);
+  return (shape.channels <= kFewChannels || shape.has_single_bins()) && shape.line_bytes > 0;
 }
 
 int64_t narrow_map_blocks(const RoiShape& shape) {
@@ -64,6 +64,12 @@ int64_t few_channels_blocks(const RoiShape& shape, int64_t channels) {
 }
 int64_t units_of(int64_t blocks, int64_t at_once) {
   return at_once == 1 ? blocks : (blocks + at_once - 1) / at_once;  // a small run would notice the division
+}
+// By how many units a mode shares out the channels; of a mode of blocks, whose units are these, by so many.
+int64_t units_for(RoiKernel::Mode RoiKernel::* mode, const RoiShape& shape, int64_t of_blocks) {
+  if (mode == &RoiKernel::narrow_map) return narrow_map_blocks(shape);
+  if (mode == &RoiKernel::few_channels) return few_channels_blocks(shape, shape.channels);
+  return mode == &RoiKernel::cells ? 1 : of_blocks;
 }
 
 // Of so few ROIs, bins and cells, the best plan could save little more than its choice takes. With several blocks of
@@ -119,7 +125,7 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
                       : is_sparse         ? kSmallCellsOfBlocks
                                           : kFewCells;
   if (cells > most) return nullptr;
-  const bool by_rows = shape.has_single_bins() && may_pool_by_rows(shape) &&
+  const bool by_rows = shape.has_single_bins() && shape.line_bytes > 0 &&
                        cells > kCellsByRows * static_cast<double>(bins * shape.channels);
   return by_rows ? &RoiKernel::few_channels : &RoiKernel::separate;
 }
@@ -130,9 +136,7 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
   plan.mode = mode;
   plan.slots = plan.at_once = 1;
   plan.cycles = plan.time = roi_costs::kUnit;
-  const int64_t blocks = mode == &RoiKernel::few_channels ? few_channels_blocks(shape, shape.channels)
-                         : mode == &RoiKernel::cells      ? 1
-                                                          : shape.blocks;
+  const int64_t blocks = units_for(mode, shape, shape.blocks);
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
   plan.units.resize(static_cast<size_t>(shape.rois * blocks));
   RoiUnit* end = plan.units.begin();
@@ -390,10 +394,7 @@ class KeptWay {
     way.levels = kept.levels;
     way.at_once = kept.at_once;
     way.left = leaves ? channels_left(shape) : 0;
-    const int64_t blocks = way.mode == &RoiKernel::narrow_map     ? narrow_map_blocks(shape)
-                           : way.mode == &RoiKernel::few_channels ? few_channels_blocks(shape, shape.channels)
-                           : has_blocks(way.mode)                 ? units_of(shape.blocks - leaves, way.at_once)
-                                                                  : 1;
+    const int64_t blocks = units_for(way.mode, shape, units_of(shape.blocks - leaves, way.at_once));
     divide_whole(groups, shape.rois, blocks, way.division);
     divide_whole(groups, shape.rois, few_channels_blocks(shape, way.left), way.of_left);
     set_plan(shape, windows, groups, way, plan);
