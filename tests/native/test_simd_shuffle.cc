@@ -50,6 +50,23 @@ struct Concat {
 };
 
 template <class Key, int bytes>
+struct EveryThird {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  static void run(Random& random) {
+    const Keys<Key, kLanes> a(random), b(random), c(random);
+    const auto all = [&](int i) { return (i < kLanes ? a : i < 2 * kLanes ? b : c).at[i % kLanes]; };
+    // The multiple of 3 that has lane i in its vector.
+    const auto of_lane = [](int i) {
+      while (i % 3 != 0) i += kLanes;
+      return i;
+    };
+    const auto thirds = blend_thirds<Key>(a.vector(), b.vector(), c.vector());
+    expect_lanes<Key>("blend_thirds", thirds, [&](int i) { return all(of_lane(i)); });
+    expect_lanes<Key>("order_thirds", order_thirds<Key>(thirds), [&](int i) { return all(3 * i); });
+  }
+};
+
+template <class Key, int bytes>
 struct SlideDown {
   static constexpr int kLanes = bytes / sizeof(Key);
   static void run(Random& random) {
@@ -213,6 +230,7 @@ struct TransposeHalf {
 void test_shuffle() {
   for_each_vector<Interleave>();
   for_each_vector<Concat>();
+  for_each_vector<EveryThird>();
   for_each_vector<SlideDown>();
   for_each_vector<Combine>();
   for_each_vector<Blocks>();

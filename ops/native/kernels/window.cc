@@ -5,16 +5,17 @@
 // walked (window_short.h), if the caller says so: window_cost.h tells what each takes. Else lanes are neighbouring
 // cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h), from which
 // windows are taken in one of two ways:
-//   sliding:   neighbouring windows start one or two cells apart: the line is combined with itself (window_lines.h);
+//   sliding:   neighbouring windows start one to three cells apart: the line is combined with itself (window_lines.h);
 //              short ones that start one apart need no line (window_short.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
 // Where windows are of one row, gathering folds the map itself and there is no line. Large windows of narrow
-// elements are window_large.h's where indices are wanted.
+// elements are window_large.h's where indices are wanted, and all cells, each a window of its own, window_copy.h's.
 //
 //   map ----------> line ----------> windows ----------> outputs
 //    window_line.h      slide, gather        window_writer.h
 #include "kernels/window.h"
 
+#include "kernels/window_copy.h"
 #include "kernels/window_cost.h"
 #include "kernels/window_gather.h"
 #include "kernels/window_large.h"
@@ -233,26 +234,43 @@ struct Pools {
   using Element = typename Cells::Element;
   using Lane = typename Cells::Lane;
   static constexpr bool kIndexed = Cells::kIndexed;
-  static constexpr bool kMayBeLarge = kIndexed && sizeof(Element) <= 2 && sizeof(Lane) >= 4;
+  // Whether a plane has 2^31 cells or more: too many for other plans to be worth their code.
+  static constexpr bool kIsHuge = kIndexed && sizeof(Lane) == 8 && sizeof(Element) < 8;
+  using Copies = CopyPool<Element, kIndexed>;
   using Planes = PlanesPool<Element, Lane, kIndexed>;
   using Maps = MapPool<Element, Lane, kIndexed>;
   using Walks = WalkPool<Element, Lane, kIndexed>;
 
-  // Whether the job is window_large.h's, and no other plan's.
-  static bool is_large(const PoolJob& job) {
-    if constexpr (kMayBeLarge) return LargeWindowPool<Element>::takes(job);
-    return false;
-  }
-
   // Null where the plan cannot compute the job.
   static const PoolKernel* kernel(const PoolJob& job, PoolPlan plan) {
-    if (plan == PoolPlan::planes) return Planes::takes(job) ? kernel_of<Planes>() : nullptr;
-    if (plan == PoolPlan::lookups) return by_lookups(job);
-    if (plan == PoolPlan::maps) return Maps::takes(job) ? kernel_of<Maps>() : nullptr;
-    if (plan == PoolPlan::walks) return Walks::takes(job) ? kernel_of<Walks>() : nullptr;
-    if constexpr (kMayBeLarge) {
-      if (is_large(job)) return kernel_of<LargeWindowPool<Element>>();
+    if (plan == PoolPlan::rows) return by_rows(job);
+    if constexpr (!kIsHuge) {
+      if (plan == PoolPlan::planes && Planes::takes(job)) return kernel_of<Planes>();
+      if (plan == PoolPlan::lookups) return by_lookups(job);
+      if (plan == PoolPlan::maps && Maps::takes(job)) return kernel_of<Maps>();
+      if (plan == PoolPlan::walks && Walks::takes(job)) return kernel_of<Walks>();
     }
+    return nullptr;
+  }
+
+  static PoolCosts costs(const PoolJob& job) {
+    if constexpr (kIsHuge) return kOnlyRows;
+    if (one_way(job)) return kOnlyRows;
+    return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job), Walks::takes(job));
+  }
+
+ private:
+  // The kernel of a job that is best computed in a way of its own, whatever the plan; null of others.
+  static const PoolKernel* one_way(const PoolJob& job) {
+    if (Copies::takes(job)) return kernel_of<Copies>();
+    if constexpr (kIndexed && sizeof(Element) <= 2 && sizeof(Lane) >= 4) {
+      if (LargeWindowPool<Element>::takes(job)) return kernel_of<LargeWindowPool<Element>>();
+    }
+    return nullptr;
+  }
+
+  static const PoolKernel* by_rows(const PoolJob& job) {
+    if (const PoolKernel* const kernel = one_way(job)) return kernel;
     return is_sliding(job.columns) ? kernel_of<WindowPool<Element, Lane, kIndexed, true>>()
                                    : kernel_of<WindowPool<Element, Lane, kIndexed, false>>();
   }
@@ -265,11 +283,6 @@ struct Pools {
     }
 #endif
     return nullptr;
-  }
-
-  static PoolCosts costs(const PoolJob& job) {
-    if (is_large(job)) return kOnlyRows;
-    return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job), Walks::takes(job));
   }
 };
 

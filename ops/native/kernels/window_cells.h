@@ -155,6 +155,22 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
   return cells;
 }
 
+// Every third lane of three vectors, for which `in_order_of_thirds` has still to follow.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_third_lane(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b,
+                                                          const Cells<Lane, indexed>& c) {
+  Cells<Lane, indexed> cells;
+  cells.key = blend_thirds<Lane>(a.key, b.key, c.key);
+  if constexpr (indexed) cells.position = blend_thirds<Lane>(a.position, b.position, c.position);
+  return cells;
+}
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order_of_thirds(Cells<Lane, indexed> cells) {
+  cells.key = order_thirds<Lane>(cells.key);
+  if constexpr (indexed) cells.position = order_thirds<Lane>(cells.position);
+  return cells;
+}
+
 // Lane i is that of `cells` and then `next` which is `n` further.
 template <int n, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_down(const Cells<Lane, indexed>& cells,

@@ -171,7 +171,7 @@ constexpr int log2_of(int64_t n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 // Which windows are taken by combining a line with itself.
 inline bool is_sliding(const PoolAxis& axis) {
   // Not where padding would make the line much longer than its row.
-  return !axis.even && axis.grain == 1 && axis.count > 1 && (axis.step == 1 || axis.step == 2) &&
+  return !axis.even && axis.grain == 1 && axis.count > 1 && axis.step >= 1 && axis.step <= kMostSlidingStep &&
          axis.step * (axis.count - 1) + axis.length < 4 * axis.size + 1024;
 }
 

@@ -90,6 +90,7 @@ template <class Element, class Lane, bool indexed>
 class LineFiller {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kRowsAtOnce = 4;  // read side by side
+  static constexpr int kManyRows = 8;
 
   // How far ahead memory is fetched: whole steps of windows, as there may be rows between these that are not read.
   static int64_t ahead(const PoolJob& job) {
@@ -98,9 +99,16 @@ class LineFiller {
     return step < kFetched ? (kFetched + step - 1) / step * step : step;
   }
 
+  // Whether rows are as short as a few lines of memory, of a tensor that is in a cache that is near: else memory is
+  // read in its own order.
+  static bool are_near(const PoolJob& job) {
+    constexpr int64_t kShort = 256 / sizeof(Element), kNear = (4 << 20) / sizeof(Element);
+    return job.columns.size <= kShort && job.depth.size * job.rows.size * job.columns.size <= kNear / job.planes;
+  }
+
  public:
   explicit LineFiller(const PoolJob& job)
-      : reader_(job), rows_(job.rows.size), width_(job.columns.size), ahead_(ahead(job)) {}
+      : reader_(job), rows_(job.rows.size), width_(job.columns.size), ahead_(ahead(job)), are_near_(are_near(job)) {}
 
   // The line of the rows in a product of windows. Its first cell is that of column `columns.start`; where there are
   // columns beyond the plane (`padded`), they are padding.
@@ -112,7 +120,8 @@ class LineFiller {
     const int64_t before = padded ? start - columns.start : 0;
     for (int64_t x = 0; x < before; x += kLanes) line.set(x, padding<Lane, indexed>());
     // Where rows begin stays in registers: counters in memory would take as long as short rows.
-    const int64_t height = rows.end - rows.start, all = (depth.end - depth.start) * height;
+    const int64_t height = rows.end - rows.start;
+    int64_t all = (depth.end - depth.start) * height;
     int64_t offset = (depth.start * rows_ + rows.start) * width_ + start, rows_left = height;
     const auto next = [&] {
       const int64_t begin = offset;
@@ -120,6 +129,11 @@ class LineFiller {
       if (rows_left == 0) rows_left = height;
       return begin;
     };
+    const int64_t last = offset + (all / height - 1) * rows_ * width_ + (height - 1) * width_;
+    if (!padded && all > kManyRows && are_near_ && reader_.end - (plane + last) >= end - start + kLanes) {
+      fill_columns(line_at(line, before), plane, offset, all / height, height, end - start);
+      all = 0;
+    }
     for (int64_t row = 0; row < all; row += kRowsAtOnce) {
       const int64_t count = all - row;
       if (count == 1) add_rows<1>(line, plane, next, row == 0, before, end - start);
@@ -133,6 +147,41 @@ class LineFiller {
   }
 
  private:
+  // The same of so many rows of each of so many slices, from `offset` on. Of a few vectors of columns at a time, the
+  // best over the rows stays in registers.
+  ONNX_MAXPOOL_NOINLINE void fill_columns(Line<Lane, indexed> line, const Element* plane, int64_t offset,
+                                          int64_t slices, int64_t height, int64_t cells) const {
+    constexpr int kAtOnce = 4;
+    int64_t x = 0;
+    for (; cells - x > 3 * kLanes; x += kAtOnce * kLanes) add_columns<4>(line, plane, offset, slices, height, x);
+    if (cells - x > 2 * kLanes) return add_columns<3>(line, plane, offset, slices, height, x);
+    if (cells - x > kLanes) return add_columns<2>(line, plane, offset, slices, height, x);
+    if (cells > x) add_columns<1>(line, plane, offset, slices, height, x);
+  }
+  template <int count>
+  ONNX_MAXPOOL_INLINE void add_columns(Line<Lane, indexed> line, const Element* plane, int64_t offset, int64_t slices,
+                                       int64_t height, int64_t x) const {
+    const CellReader<Element, Lane, indexed> reader = reader_;
+    constexpr int kApart = 64 / (kLanes * static_cast<int>(sizeof(Element)));
+    const int64_t width = width_, to_slice = (rows_ - height) * width, ahead = ahead_;
+    const auto cells_at = [&](int i) __attribute__((always_inline)) {
+      const Element* const from = plane + offset + x;
+      if (kApart <= 1 || i % kApart == 0) prefetch<Cache::second>(from, ahead + i * kLanes);
+      return cells_of_row<Lane, indexed>(reader.keys_at(from + i * kLanes), offset);
+    };
+    Cells<Lane, indexed> best[count];
+#pragma GCC unroll 4
+    for (int i = 0; i < count; ++i) best[i] = cells_at(i);
+    offset += width;
+    for (int64_t z = 0, y = 1; z < slices; ++z, y = 0, offset += to_slice) {
+      for (; y < height; ++y, offset += width) {
+#pragma GCC unroll 4
+        for (int i = 0; i < count; ++i) follow(best[i], cells_at(i));
+      }
+    }
+    for (int i = 0; i < count; ++i) line.set(x + i * kLanes, along_row(best[i], x + i * kLanes));
+  }
+
   // `cells` of each of the next rows, which begin where `next()` says, to the line from cell `to` on.
   template <int count, class Next>
   ONNX_MAXPOOL_INLINE void add_rows(Line<Lane, indexed> line, const Element* plane, Next& next, bool first, int64_t to,
@@ -188,6 +237,7 @@ class LineFiller {
 
   const CellReader<Element, Lane, indexed> reader_;
   const int64_t rows_, width_, ahead_;
+  const bool are_near_;
 };
 
 }  // namespace

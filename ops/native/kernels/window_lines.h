@@ -1,6 +1,6 @@
 // Windows over whole lines, and how a map's lines are laid out for kernels/window_maps.h.
 //
-// Where windows start one or two cells apart, a vector holds a window per lane, and the line is combined with itself:
+// Where windows start one to three cells apart, a vector holds a window per lane, and the line is combined with itself:
 //
 //   length 3     line     x0 x1 x2 x3 ...      length 5     line           x0 x1 x2 x3 x4 x5 x6 ...
 //              + 1 on     x1 x2 x3 x4 ...                 best of 2        01 12 23 34 45 56
@@ -51,7 +51,10 @@ ONNX_MAXPOOL_INLINE void write_lines(const SlidingLines<Lane, indexed>& from, Wr
   }
 }
 
-// Windows that start `step` (1 or 2) cells apart, of lines that have been combined as `slide` says.
+// How far apart windows may start.
+constexpr int64_t kMostSlidingStep = 3;
+
+// Windows that start `step` cells apart, of lines that have been combined as `slide` says.
 template <class Lane, bool indexed, class Writer>
 ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, int64_t step, SlideTaps slide,
                                       Writer& writer) {
@@ -63,6 +66,21 @@ ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, i
     write_lines(from, writer, [=](const Line line, int64_t i) { return either(two(line, i), line.at(i + 2)); });
   } else if (step == 1) {
     write_lines(from, writer, two);
+  } else if (step == 3) {
+    const auto thirds = [](const Line line, int64_t x) {
+      return every_third_lane(line.at(x), line.at(x + kLanes), line.at(x + 2 * kLanes));
+    };
+    const auto two_thirds = [=](const Line line, int64_t x) {
+      return either(thirds(line, x), thirds(line, x + apart));
+    };
+    if (slide.taps == 3) {
+      write_lines(from, writer, [=](const Line line, int64_t i) {
+        return in_order_of_thirds(either(two_thirds(line, 3 * i), thirds(line, 3 * i + 2)));
+      });
+    } else {
+      write_lines(from, writer,
+                  [=](const Line line, int64_t i) { return in_order_of_thirds(two_thirds(line, 3 * i)); });
+    }
   } else if (slide.part > 1 || slide.taps == 1) {
     write_lines(from, writer, [=](const Line line, int64_t i) {
       return in_order(every_other_lane<0>(two(line, 2 * i), two(line, 2 * i + kLanes)));
@@ -149,7 +167,7 @@ inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   plan.before = axis.first < 0 ? -axis.first : 0;
   const int64_t begin = axis.first < 0 ? 0 : axis.first, end = axis.first + wanted;
   plan.cells = (end < axis.size ? end : axis.size) - begin;
-  if (axis.count > 1 && axis.step <= 2) {
+  if (axis.count > 1 && axis.step <= kMostSlidingStep) {
     plan.kind = Columns::sliding;
     plan.part = slide_taps(axis.length).part;
     return plan;

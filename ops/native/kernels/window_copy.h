@@ -1,0 +1,71 @@
+// Windows of one cell each, one after the other: outputs are the cells. So it is where an adaptive size is the map's
+// own.
+#pragma once
+
+#include "kernels/simd/order.h"
+#include "kernels/window.h"
+#include "kernels/window_list.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+template <class Element, bool indexed>
+class CopyPool {
+  using V = Vector<Element, kVectorBytes>;
+  static constexpr int64_t kLanes = kVectorBytes / sizeof(Element);
+
+ public:
+  static bool takes(const PoolJob& job) {
+    return is_copied(job.depth) && is_copied(job.rows) && is_copied(job.columns);
+  }
+
+  static int64_t units(const PoolJob& job) { return units_of_lines(job); }
+  static size_t scratch_bytes(const PoolJob&) { return 0; }
+
+  static void run(const PoolJob& job, int64_t unit, void*) {
+    const Window lines = lines_of_unit(job, unit);
+    const int64_t begin = lines.start * job.columns.size, end = lines.end * job.columns.size;
+    copy(job.order, static_cast<const Element*>(job.x) + begin, end - begin, static_cast<Element*>(job.y) + begin);
+    if constexpr (indexed) {
+      if (job.indices_are_64_bits) {
+        number(job, begin, end, static_cast<uint64_t*>(job.indices));
+      } else {
+        number(job, begin, end, static_cast<uint32_t*>(job.indices));
+      }
+    }
+  }
+
+ private:
+  // No window is empty, so that the only one of a single cell has it.
+  static bool is_copied(const PoolAxis& axis) {
+    const bool slides_by_one = !axis.even && axis.grain == 1 && axis.first == 0 && axis.step == 1 && axis.length == 1;
+    return axis.count == axis.size && (axis.size == 1 || slides_by_one);
+  }
+  // With indices, cells that are equal have one output, as where windows have several (G4, G5). Not by memcpy, which
+  // takes up to five times as long where it leaves the work to the processor (rep movsb of AMD's Zen 3).
+  static void copy(Order job_order, const Element* x, int64_t cells, Element* y) {
+    const TieOrder<Element> order(job_order);
+    const auto output = [&](const V& bits) { return indexed ? order.from_key(order.to_key(bits)) : bits; };
+    int64_t i = 0;
+    for (; i + kLanes <= cells; i += kLanes) {
+      prefetch_next_page(x + i);
+      store(y + i, output(load<V>(x + i)));
+    }
+    if (i < cells) store_n(y + i, output(load_n<V>(x + i, cells - i)), cells - i);
+  }
+
+  // Each cell's position in its plane.
+  template <class Index>
+  static void number(const PoolJob& job, int64_t begin, int64_t end, Index* indices) {
+    const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
+    while (begin < end) {
+      const int64_t plane = begin / cells, plane_end = (plane + 1) * cells, next = plane_end < end ? plane_end : end;
+      const auto first = static_cast<Index>(plane * (job.index_step - cells));
+      for (int64_t i = begin; i < next; ++i) indices[i] = first + static_cast<Index>(i);
+      begin = next;
+    }
+  }
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
