@@ -29,7 +29,10 @@ struct Scratch {
   using V = Vector<Key, bytes>;
   static constexpr int kLanes = bytes / sizeof(Key);
   static int64_t bins_of(const RoiDims& dims) { return dims.bins_y * dims.bins_x; }
-  static int64_t line_vectors(const RoiJob& job) { return job.tables.at_once * job.dims.width + kLanes; }
+  // Of all blocks that are pooled at once, or two lines of one.
+  static int64_t line_vectors(const RoiJob& job) {
+    return (job.tables.at_once < 2 ? 2 : job.tables.at_once) * (job.dims.width + kLanes);
+  }
   static int64_t bins_vectors(const RoiJob& job) {
     return job.tables.slots * job.tables.at_once * bins_of(job.dims) + kLanes;
   }
@@ -99,12 +102,27 @@ class RoiPool {
   static bool run_separate(const RoiJob& job, int64_t number, void* scratch) {
     const RoiUnit unit = job.units[number];
     RoiPool pool(job, unit.image, unit.block, scratch);
+    V* const line = pool.scratch_.line;
     bool has_nan = false;
     for (int64_t i = unit.begin; i < unit.end && !has_nan; ++i) {
-      pool.pool_roi(job.rois_by_image[i], [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
-        V* const line = pool.scratch_.line;
-        has_nan |= pool.map_.max_of_rows(rows, columns, line);
-        return {line, columns.start, 0, {}, 0, 0};
+      const int64_t roi = job.rois_by_image[i];
+      const bool keeps_rows = pool.has_fewer_rows_than_bins(roi);
+      int64_t kept = -1;  // the last row that is
+      if (i + 1 < unit.end) pool.fetch(job.rois_by_image[i + 1]);
+      pool.pool_roi(roi, [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
+        const int64_t count = rows.end - rows.start;
+        if (!keeps_rows || count > 2) {
+          kept = -1;
+          has_nan |= pool.map_.max_of_rows(rows, columns, line);
+          return {line, columns.start, 0, {}, 0, 0};
+        }
+        // Each row is read once, though it is in several bins: two are kept, in turn.
+        const TableRows<V> lines = {line, 1, columns.end - columns.start + Map::kLanes};
+        for (int32_t y = kept < rows.start ? rows.start : static_cast<int32_t>(kept + 1); y < rows.end; ++y) {
+          has_nan |= pool.map_.max_of_rows({y, y + 1}, columns, lines.at(y));
+        }
+        kept = rows.end - 1;
+        return {lines.at(kept), columns.start, count - 1, lines, rows.start, 1};
       });
     }
     pool.copy_.finish();
@@ -129,6 +147,18 @@ class RoiPool {
       if (rows[bins_y - 1].end > all.end) all.end = rows[bins_y - 1].end;
     }
     return all;
+  }
+
+  // Then most bins have one or two of them: more only where rounding has it so, or at the map's edges.
+  bool has_fewer_rows_than_bins(int64_t roi) const {
+    const RoiWindow* rows = job_.rows + roi * job_.dims.bins_y;
+    return rows[job_.dims.bins_y - 1].end - rows[0].start < job_.dims.bins_y;
+  }
+
+  // What is read of the map.
+  ONNX_MAXPOOL_INLINE void fetch(int64_t roi) const {
+    const RoiWindow *rows = job_.rows + roi * job_.dims.bins_y, *columns = job_.columns + roi * job_.dims.bins_x;
+    map_.fetch({rows[0].start, rows[job_.dims.bins_y - 1].end}, {columns[0].start, columns[job_.dims.bins_x - 1].end});
   }
 
   // An ROI's windows, and where its bins are kept.

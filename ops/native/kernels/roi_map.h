@@ -30,7 +30,8 @@ class MapBlock {
         area_(job.dims.height * job.dims.width),
         plane_(static_cast<const Key*>(job.x) + (image * job.dims.channels + channel) * area_),
         x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_),
-        is_far_(job.dims.images * job.dims.channels * area_ * int64_t{sizeof(Key)} > kFirstCache) {}
+        is_far_(job.dims.images * job.dims.channels * area_ * int64_t{sizeof(Key)} > kFirstCache),
+        is_in_memory_(job.dims.images * job.dims.channels * area_ > kNearMap / int64_t{sizeof(Key)}) {}
 
   // The keys of `count` cells from one on, in the order of memory, to `to`: (count). Returns whether one is NaN that
   // has no key.
@@ -67,6 +68,23 @@ class MapBlock {
       map.max_of_columns(from + x, rows.end - rows.start, columns.end - x, to + (x - columns.start), watch);
     }
     return watch.any();
+  }
+
+  // Has these cells brought into the second cache, if the map is far and lanes are few: by vectors only so many reads
+  // are under way at once, and of 16 or more nothing is gained.
+  ONNX_MAXPOOL_INLINE void fetch(RoiWindow rows, RoiWindow columns) const {
+    constexpr int64_t kFewLanes = 8, kLine = 64 / sizeof(Key), kMostLines = 1024;
+    const int64_t width = columns.end - columns.start, height = rows.end - rows.start;
+    if (kLanes > kFewLanes || !is_in_memory_ || width <= 0) return;
+    if (height * (width / kLine + 2) * channels > kMostLines) return;
+    const Key* channel_rows = plane_ + columns.start;
+    for (int c = 0; c < channels; ++c, channel_rows += area_) {
+      const Key* row = channel_rows + rows.start * width_;
+      for (int64_t y = 0; y < height; ++y, row += width_) {
+        for (int64_t x = 0; x < width; x += kLine) prefetch<Cache::second>(row, x);
+        prefetch<Cache::second>(row, width - 1);
+      }
+    }
   }
 
   const RoiOrder<Key> order;
@@ -180,11 +198,12 @@ class MapBlock {
   }
 
   static constexpr int kBlockLanes = 16 / sizeof(Key);
-  static constexpr int64_t kFirstCache = 32 << 10;  // bytes
+  static constexpr int64_t kFirstCache = 32 << 10, kNearMap = 4 << 20;  // bytes
   const int64_t width_, area_;
   const Key* const plane_;
   const Key* const x_end_;
-  const bool is_far_;  // the tensor, from the first cache
+  const bool is_far_;        // the tensor, from the first cache
+  const bool is_in_memory_;  // the same, from the caches that are a core's own
 };
 
 }  // namespace
