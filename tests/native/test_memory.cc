@@ -32,17 +32,20 @@ struct Many {
 };
 
 std::vector<Many> many_windows() {
-  const auto row = [](int64_t length, int64_t step, int64_t padding, int64_t rows) {
+  const auto of_type = [](ElementType type, int64_t length, int64_t step, int64_t padding, int64_t rows) {
     return [=](int64_t n) {
-      return max_pooling1(ElementType::int8_, {1, 1, 2, n * step}, {rows, length}, {1, step}, {0, padding},
-                          {rows - 1, padding});
+      return max_pooling1(type, {1, 1, 2, n * step}, {rows, length}, {1, step}, {0, padding}, {rows - 1, padding});
     };
+  };
+  const auto row = [=](int64_t length, int64_t step, int64_t padding, int64_t rows) {
+    return of_type(ElementType::int8_, length, step, padding, rows);
   };
   return {
       {"windows that slide by 1", row(3, 1, 2, 2)},
       {"windows that slide by 2", row(4, 2, 1, 1)},
       {"long windows that slide", row(700, 1, 650, 2)},
-      {"windows that are gathered", row(3, 3, 2, 1)},
+      {"windows that slide by 3", of_type(ElementType::float16_, 3, 3, 2, 1)},
+      {"windows that are gathered", row(3, 4, 2, 1)},
       {"windows that overlap, gathered", row(40, 5, 30, 2)},
       {"rows",
        [](int64_t n) { return max_pooling1(ElementType::int8_, {1, 1, n, 2}, {3, 2}, {1, 1}, {1, 0}, {1, 1}); }},

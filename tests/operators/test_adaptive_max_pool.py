@@ -57,6 +57,22 @@ def test_equals_openvino(run: Run, rank: int) -> None:
             assert_same(actual, expected)
 
 
+@both
+@pytest.mark.parametrize("element_type", TYPES)
+@pytest.mark.parametrize("shape", [(3, 5, 7, 7), (2, 3, 1, 1), (5, 2, 9), (3, 4, 101, 83), (1, 2, 9, 60, 140)])
+def test_a_map_that_has_the_size_already(run: Run, element_type: str, shape: tuple[int, ...]) -> None:
+    """A1 to A3: each cell is a window, and its index its place, also where one unit of work ends within a plane."""
+    x = mixed(np.random.default_rng(7), shape, dtype_of(element_type))
+    cells = int(np.prod(shape[2:]))
+    for spelling in ("i64", "i32"):
+        proto = model(NAME, OPSET, feeds(x, shape[2:]), with_index=True, index_element_type=spelling)
+        y, index = run(proto, feeds(x, shape[2:]))
+        assert_same(y, x)
+        assert_same(index, np.broadcast_to(np.arange(cells, dtype=index.dtype).reshape(shape[2:]), shape))
+    (alone,) = run(model(NAME, OPSET, feeds(x, shape[2:])), feeds(x, shape[2:]))
+    assert_same(alone, x)
+
+
 def test_one_session_takes_many_shapes_on_many_threads() -> None:
     """A node keeps what it found out about its first shapes. Others, and other sizes for them, must not get that."""
     rng = np.random.default_rng(5)

@@ -107,7 +107,7 @@ class RoiPool {
     for (int64_t i = unit.begin; i < unit.end && !has_nan; ++i) {
       const int64_t roi = job.rois_by_image[i];
       const bool keeps_rows = pool.has_fewer_rows_than_bins(roi);
-      int64_t kept = -1;  // the last row that is
+      int64_t kept = -1;  // the last row that is kept, or -1
       if (i + 1 < unit.end) pool.fetch(job.rois_by_image[i + 1]);
       pool.pool_roi(roi, [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
         const int64_t count = rows.end - rows.start;
@@ -149,13 +149,14 @@ class RoiPool {
     return all;
   }
 
-  // Then most bins have one or two of them: more only where rounding has it so, or at the map's edges.
+  // Whether an ROI has fewer rows of the map than bins. Most bins have one or two of them then: more only where
+  // rounding has it so, or at the map's edges.
   bool has_fewer_rows_than_bins(int64_t roi) const {
     const RoiWindow* rows = job_.rows + roi * job_.dims.bins_y;
     return rows[job_.dims.bins_y - 1].end - rows[0].start < job_.dims.bins_y;
   }
 
-  // What is read of the map.
+  // Has the ROI's cells fetched.
   ONNX_MAXPOOL_INLINE void fetch(int64_t roi) const {
     const RoiWindow *rows = job_.rows + roi * job_.dims.bins_y, *columns = job_.columns + roi * job_.dims.bins_x;
     map_.fetch({rows[0].start, rows[job_.dims.bins_y - 1].end}, {columns[0].start, columns[job_.dims.bins_x - 1].end});

@@ -85,8 +85,9 @@ static inline KeptRows kept_rows(int64_t height, int64_t tallest, int levels, bo
   return {rows < height ? rows : height, rows - 1};
 }
 
-// A planned run over one tensor. Pointers are borrowed; every window is clipped to the map, every image number is in
-// range, and no unit is empty, so that the kernel has nothing to check.
+// A planned run over one tensor. Pointers are borrowed; every window is clipped to the map, none of an ROI begins or
+// ends before an earlier one, every image number is in range, and no unit is empty, so that the kernel has nothing to
+// check.
 struct RoiJob {
   const void* x;
   void* y;

@@ -31,7 +31,7 @@ class MapBlock {
         plane_(static_cast<const Key*>(job.x) + (image * job.dims.channels + channel) * area_),
         x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_),
         is_far_(job.dims.images * job.dims.channels * area_ * int64_t{sizeof(Key)} > kFirstCache),
-        is_in_memory_(job.dims.images * job.dims.channels * area_ > kNearMap / int64_t{sizeof(Key)}) {}
+        may_be_in_memory_(job.dims.images * job.dims.channels * area_ > kNearMap / int64_t{sizeof(Key)}) {}
 
   // The keys of `count` cells from one on, in the order of memory, to `to`: (count). Returns whether one is NaN that
   // has no key.
@@ -70,12 +70,12 @@ class MapBlock {
     return watch.any();
   }
 
-  // Has these cells brought into the second cache, if the map is far and lanes are few: by vectors only so many reads
-  // are under way at once, and of 16 or more nothing is gained.
+  // Has these cells brought into the second cache, if the tensor may be in memory. As many reads are under way at once
+  // as a vector has lanes: with 16 or more, nothing is gained.
   ONNX_MAXPOOL_INLINE void fetch(RoiWindow rows, RoiWindow columns) const {
     constexpr int64_t kFewLanes = 8, kLine = 64 / sizeof(Key), kMostLines = 1024;
     const int64_t width = columns.end - columns.start, height = rows.end - rows.start;
-    if (kLanes > kFewLanes || !is_in_memory_ || width <= 0) return;
+    if (kLanes > kFewLanes || !may_be_in_memory_ || width <= 0) return;
     if (height * (width / kLine + 2) * channels > kMostLines) return;
     const Key* channel_rows = plane_ + columns.start;
     for (int c = 0; c < channels; ++c, channel_rows += area_) {
@@ -202,8 +202,8 @@ class MapBlock {
   const int64_t width_, area_;
   const Key* const plane_;
   const Key* const x_end_;
-  const bool is_far_;        // the tensor, from the first cache
-  const bool is_in_memory_;  // the same, from the caches that are a core's own
+  const bool is_far_;            // the tensor, from the first cache
+  const bool may_be_in_memory_;  // the same: it is larger than a core's own caches
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 //              short ones that start one apart need no line (window_short.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
 // Where windows are of one row, gathering folds the map itself and there is no line. Large windows of narrow
-// elements are window_large.h's where indices are wanted, and all cells, each a window of its own, window_copy.h's.
+// elements are pooled by window_large.h where indices are wanted. Where each cell is a window, window_copy.h copies it.
 //
 //   map ----------> line ----------> windows ----------> outputs
 //    window_line.h      slide, gather        window_writer.h
@@ -234,7 +234,8 @@ struct Pools {
   using Element = typename Cells::Element;
   using Lane = typename Cells::Lane;
   static constexpr bool kIndexed = Cells::kIndexed;
-  // Whether a plane has 2^31 cells or more: too many for other plans to be worth their code.
+  // Whether positions of narrower elements need 64 bits, as of 2^31 cells: too seldom for other plans to be worth their
+  // code.
   static constexpr bool kIsHuge = kIndexed && sizeof(Lane) == 8 && sizeof(Element) < 8;
   using Copies = CopyPool<Element, kIndexed>;
   using Planes = PlanesPool<Element, Lane, kIndexed>;
@@ -254,13 +255,16 @@ struct Pools {
   }
 
   static PoolCosts costs(const PoolJob& job) {
-    if constexpr (kIsHuge) return kOnlyRows;
-    if (one_way(job)) return kOnlyRows;
-    return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job), Walks::takes(job));
+    if constexpr (kIsHuge) {
+      return kOnlyRows;
+    } else {
+      if (one_way(job)) return kOnlyRows;
+      return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job), Walks::takes(job));
+    }
   }
 
  private:
-  // The kernel of a job that is best computed in a way of its own, whatever the plan; null of others.
+  // The kernel of a job for which no plan is better than a way of its own; null of others.
   static const PoolKernel* one_way(const PoolJob& job) {
     if (Copies::takes(job)) return kernel_of<Copies>();
     if constexpr (kIndexed && sizeof(Element) <= 2 && sizeof(Lane) >= 4) {
@@ -271,8 +275,9 @@ struct Pools {
 
   static const PoolKernel* by_rows(const PoolJob& job) {
     if (const PoolKernel* const kernel = one_way(job)) return kernel;
-    return is_sliding(job.columns) ? kernel_of<WindowPool<Element, Lane, kIndexed, true>>()
-                                   : kernel_of<WindowPool<Element, Lane, kIndexed, false>>();
+    return is_sliding(job.columns, kVectorBytes / sizeof(Lane))
+               ? kernel_of<WindowPool<Element, Lane, kIndexed, true>>()
+               : kernel_of<WindowPool<Element, Lane, kIndexed, false>>();
   }
 
   static const PoolKernel* by_lookups([[maybe_unused]] const PoolJob& job) {

@@ -41,6 +41,7 @@ class CopyPool {
     const bool slides_by_one = !axis.even && axis.grain == 1 && axis.first == 0 && axis.step == 1 && axis.length == 1;
     return axis.count == axis.size && (axis.size == 1 || slides_by_one);
   }
+
   // With indices, cells that are equal have one output, as where windows have several (G4, G5). Not by memcpy, which
   // takes up to five times as long where it leaves the work to the processor (rep movsb of AMD's Zen 3).
   static void copy(Order job_order, const Element* x, int64_t cells, Element* y) {
@@ -57,12 +58,12 @@ class CopyPool {
   // Each cell's position in its plane.
   template <class Index>
   static void number(const PoolJob& job, int64_t begin, int64_t end, Index* indices) {
-    const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
-    while (begin < end) {
-      const int64_t plane = begin / cells, plane_end = (plane + 1) * cells, next = plane_end < end ? plane_end : end;
-      const auto first = static_cast<Index>(plane * (job.index_step - cells));
-      for (int64_t i = begin; i < next; ++i) indices[i] = first + static_cast<Index>(i);
-      begin = next;
+    const int64_t cells = job.depth.size * job.rows.size * job.columns.size, plane = begin / cells;
+    auto first = static_cast<Index>(plane * (job.index_step - cells));  // of cell 0, as the plane's cells go on from it
+    const auto next = static_cast<Index>(job.index_step - cells);
+    for (int64_t plane_end = (plane + 1) * cells; begin < end; plane_end += cells, first += next) {
+      const int64_t stop = plane_end < end ? plane_end : end;
+      for (; begin < stop; ++begin) indices[begin] = first + static_cast<Index>(begin);
     }
   }
 };

@@ -169,9 +169,9 @@ inline AxisWork axis_work(const PoolAxis& axis, int64_t lanes) {
 constexpr int log2_of(int64_t n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 
 // Which windows are taken by combining a line with itself.
-inline bool is_sliding(const PoolAxis& axis) {
+inline bool is_sliding(const PoolAxis& axis, int64_t lanes) {
   // Not where padding would make the line much longer than its row.
-  return !axis.even && axis.grain == 1 && axis.count > 1 && axis.step >= 1 && axis.step <= kMostSlidingStep &&
+  return !axis.even && axis.grain == 1 && axis.count > 1 && axis.step >= 1 && axis.step <= most_sliding_step(lanes) &&
          axis.step * (axis.count - 1) + axis.length < 4 * axis.size + 1024;
 }
 
@@ -201,7 +201,7 @@ class JobCost {
 
   double by_rows() const {
     const RowsCost& cost = costs_.rows;
-    const bool sliding = is_sliding(job_.columns);
+    const bool sliding = is_sliding(job_.columns, kLanes);
     double all = lines_ * cost.line;
     // As WindowPool::needs_no_line.
     const bool direct = !sliding && depth_.cells == depth_.count && rows_.cells == rows_.count;

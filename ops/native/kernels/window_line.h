@@ -90,7 +90,6 @@ template <class Element, class Lane, bool indexed>
 class LineFiller {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kRowsAtOnce = 4;  // read side by side
-  static constexpr int kManyRows = 8;
 
   // How far ahead memory is fetched: whole steps of windows, as there may be rows between these that are not read.
   static int64_t ahead(const PoolJob& job) {
@@ -99,8 +98,8 @@ class LineFiller {
     return step < kFetched ? (kFetched + step - 1) / step * step : step;
   }
 
-  // Whether rows are as short as a few lines of memory, of a tensor that is in a cache that is near: else memory is
-  // read in its own order.
+  // Whether rows are as short as a few lines of memory, of a tensor that is so small that a cache may hold it: else
+  // memory is read in its own order.
   static bool are_near(const PoolJob& job) {
     constexpr int64_t kShort = 256 / sizeof(Element), kNear = (4 << 20) / sizeof(Element);
     return job.columns.size <= kShort && job.depth.size * job.rows.size * job.columns.size <= kNear / job.planes;
@@ -120,8 +119,8 @@ class LineFiller {
     const int64_t before = padded ? start - columns.start : 0;
     for (int64_t x = 0; x < before; x += kLanes) line.set(x, padding<Lane, indexed>());
     // Where rows begin stays in registers: counters in memory would take as long as short rows.
-    const int64_t height = rows.end - rows.start;
-    int64_t all = (depth.end - depth.start) * height;
+    const int64_t height = rows.end - rows.start, slices = depth.end - depth.start;
+    int64_t all = slices * height;
     int64_t offset = (depth.start * rows_ + rows.start) * width_ + start, rows_left = height;
     const auto next = [&] {
       const int64_t begin = offset;
@@ -129,9 +128,9 @@ class LineFiller {
       if (rows_left == 0) rows_left = height;
       return begin;
     };
-    const int64_t last = offset + (all / height - 1) * rows_ * width_ + (height - 1) * width_;
-    if (!padded && all > kManyRows && are_near_ && reader_.end - (plane + last) >= end - start + kLanes) {
-      fill_columns(line_at(line, before), plane, offset, all / height, height, end - start);
+    const int64_t last = offset + ((slices - 1) * rows_ + height - 1) * width_;
+    if (!padded && all > kRowsAtOnce && are_near_ && reader_.end - (plane + last) >= end - start + kLanes) {
+      fill_columns(line_at(line, before), plane, offset, slices, height, end - start);
       all = 0;
     }
     for (int64_t row = 0; row < all; row += kRowsAtOnce) {
@@ -147,13 +146,12 @@ class LineFiller {
   }
 
  private:
-  // The same of so many rows of each of so many slices, from `offset` on. Of a few vectors of columns at a time, the
-  // best over the rows stays in registers.
+  // The best over so many rows of each of so many slices, from `offset` on, to the line: of a few vectors of columns at
+  // a time, so that it stays in registers.
   ONNX_MAXPOOL_NOINLINE void fill_columns(Line<Lane, indexed> line, const Element* plane, int64_t offset,
                                           int64_t slices, int64_t height, int64_t cells) const {
-    constexpr int kAtOnce = 4;
     int64_t x = 0;
-    for (; cells - x > 3 * kLanes; x += kAtOnce * kLanes) add_columns<4>(line, plane, offset, slices, height, x);
+    for (; cells - x > 3 * kLanes; x += 4 * kLanes) add_columns<4>(line, plane, offset, slices, height, x);
     if (cells - x > 2 * kLanes) return add_columns<3>(line, plane, offset, slices, height, x);
     if (cells - x > kLanes) return add_columns<2>(line, plane, offset, slices, height, x);
     if (cells > x) add_columns<1>(line, plane, offset, slices, height, x);

@@ -51,8 +51,8 @@ ONNX_MAXPOOL_INLINE void write_lines(const SlidingLines<Lane, indexed>& from, Wr
   }
 }
 
-// How far apart windows may start.
-constexpr int64_t kMostSlidingStep = 3;
+// How far apart windows may start. To put lanes of one byte in another order takes many instructions.
+constexpr int64_t most_sliding_step(int64_t lanes) { return lanes < kVectorBytes ? 3 : 2; }
 
 // Windows that start `step` cells apart, of lines that have been combined as `slide` says.
 template <class Lane, bool indexed, class Writer>
@@ -167,7 +167,7 @@ inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   plan.before = axis.first < 0 ? -axis.first : 0;
   const int64_t begin = axis.first < 0 ? 0 : axis.first, end = axis.first + wanted;
   plan.cells = (end < axis.size ? end : axis.size) - begin;
-  if (axis.count > 1 && axis.step <= kMostSlidingStep) {
+  if (axis.count > 1 && axis.step <= most_sliding_step(lanes)) {
     plan.kind = Columns::sliding;
     plan.part = slide_taps(axis.length).part;
     return plan;

@@ -102,8 +102,8 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns) {
   bottom_ = std::max(bottom_, bottom);
   sums_.touched_rows += bottom - top;
   sums_.touched += (bottom - top) * (width - 1);
-  // Of fewer rows than bins each is read by itself.
-  const bool keeps_rows = height < shape_.bins_y;
+  // Of fewer rows than bins each is read once, unless a bin has more than two.
+  const bool keeps_rows = height < shape_.bins_y && tallest <= 2;
   add_straight(keeps_rows ? height : different, keeps_rows ? 1 : tallest, width);
   add_tables(different, tallest, width, widest);
 }
