@@ -1,0 +1,121 @@
+// The windows of many ROIs at once (kernels/roi_windows.cc) are those of each (base/window_plan.h), on every target, up
+// to edges at the limits and many bins.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "base/window_plan.h"
+#include "kernels/targets.h"
+#include "require.h"
+
+namespace {
+
+using namespace onnx_maxpool;
+
+// Windows of many ROIs at once are those of each, on every target, up to edges at the limits and many bins.
+template <class Float>
+void finds_windows_of_many_rois(std::mt19937& random, int64_t count, int32_t most, float scale, int32_t bins_y,
+                                int32_t bins_x) {
+  constexpr EdgeArithmetic arithmetic = sizeof(Float) == 8 ? EdgeArithmetic::in_double : EdgeArithmetic::in_float;
+  const int32_t limit = std::min(static_cast<int32_t>(static_cast<float>(most) / scale), (1 << 24) - 1);
+  std::uniform_int_distribution<int32_t> quarters(-4 * limit, 4 * limit), sides(1, most);
+  const int64_t height = sides(random), width = sides(random);
+  std::vector<Float> rows(static_cast<size_t>(5 * count));
+  for (Float& value : rows) {
+    // The nearest edge to a limit is near, too.
+    do value = static_cast<Float>(quarters(random)) / 4;
+    while (std::abs(value * static_cast<Float>(scale)) >= Float{1 << 22});
+  }
+  const auto cut = [&](Float from, Float to, int64_t bins, int64_t size, std::vector<RoiWindow>& all) {
+    all.resize(all.size() + static_cast<size_t>(bins));
+    roi_windows(roi_edge(from, scale), roi_edge(to, scale), bins, size, arithmetic, &*all.end() - bins);
+  };
+  std::vector<RoiWindow> y, x;
+  std::vector<BinWidths> widths;
+  for (size_t i = 0; i < rows.size(); i += 5) {
+    cut(rows[i + 2], rows[i + 4], bins_y, height, y);
+    cut(rows[i + 1], rows[i + 3], bins_x, width, x);
+    widths.push_back(widths_of(&*x.end() - bins_x, bins_x));
+  }
+  for (const Target& target : targets()) {
+    if (!target.runs_here) continue;
+    std::vector<RoiWindow> found_y(y.size() + 1, {-7, -7}), found_x(x.size() + 1, {-7, -7});
+    std::vector<BinWidths> found_widths(widths.size() + 1, {-7, -7});
+    const RoiRows job = {rows.data(),
+                         sizeof(Float) == 8,
+                         count,
+                         scale,
+                         height,
+                         width,
+                         bins_y,
+                         bins_x,
+                         found_y.data(),
+                         found_x.data(),
+                         bins_x > 1 ? found_widths.data() : nullptr};
+    require(target.kernels.roi_windows(job), "near ROIs are said to be far");
+    const auto same = [](RoiWindow a, RoiWindow b) { return a.start == b.start && a.end == b.end; };
+    const auto as_wide = [](BinWidths a, BinWidths b) { return a.least == b.least && a.most == b.most; };
+    require(std::equal(y.begin(), y.end(), found_y.begin(), same), "windows of many ROIs differ along y");
+    require(std::equal(x.begin(), x.end(), found_x.begin(), same), "windows of many ROIs differ along x");
+    require(bins_x == 1 || std::equal(widths.begin(), widths.end(), found_widths.begin(), as_wide), "widths differ");
+    require(same(found_y.back(), {-7, -7}) && same(found_x.back(), {-7, -7}), "windows of no ROI");
+    require(as_wide(found_widths.back(), {-7, -7}), "widths of no ROI");
+  }
+}
+template <class Float>
+void finds_windows_of_many_rois() {
+  constexpr int32_t kBins[][2] = {{1, 1}, {1, 7}, {7, 1}, {2, 2}, {3, 16}, {64, 1000}};
+  std::mt19937 random(5);
+  for (int64_t count = 1; count <= 33; ++count) {
+    for (float scale : {1.0f, 0.25f, 0.3f, 0.7f, 1.0f / 3}) {
+      for (const auto& bins : kBins) {
+        for (int32_t most : {60, 5000, 1 << 22}) {
+          if (bins[1] < 1000 || count % 11 == 0) {
+            finds_windows_of_many_rois<Float>(random, count, most, scale, bins[0], bins[1]);
+          }
+        }
+      }
+    }
+  }
+  finds_windows_of_many_rois<Float>(random, 128, 5000, 0.0625f, 7, 7);
+}
+
+// In every lane and column. Where halves are rounded up to 2^22, an edge is near.
+template <class Float>
+void tells_far_rois() {
+  constexpr Float kFar = 1 << 22;
+  const Float far[] = {kFar, -kFar, Float{1e30f}, Float{INFINITY}, -Float{INFINITY}, Float{NAN}};
+  const Float near[] = {std::nextafter(kFar, Float{0}), -std::nextafter(kFar, Float{0}), kFar - Float{0.5}};
+  for (const Target& target : targets()) {
+    if (!target.runs_here) continue;
+    for (int64_t at = 0; at < 33; ++at) {
+      for (int64_t column = 0; column < 5; ++column) {
+        const auto is_near = [&](Float value) {
+          std::vector<Float> rows(5 * 33, 3);
+          rows[static_cast<size_t>(5 * at + column)] = value;
+          std::vector<RoiWindow> y(33), x(33);
+          return target.kernels.roi_windows(
+              {rows.data(), sizeof(Float) == 8, 33, 1, 9, 9, 1, 1, y.data(), x.data(), nullptr});
+        };
+        for (Float value : far) {
+          require(is_near(value) == (column == 0),
+                  column ? "a far ROI is said to be near" : "a batch counts as an edge");
+        }
+        for (Float value : near) require(is_near(value), "a near ROI is said to be far");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main() {
+  finds_windows_of_many_rois<float>();
+  finds_windows_of_many_rois<double>();
+  tells_far_rois<float>();
+  tells_far_rois<double>();
+  std::puts("all is well");
+  return 0;
+}
