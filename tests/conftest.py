@@ -82,6 +82,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A slow test that waits for a package says so by its mark, as `scripts/check --tested` leaves out the others."""
+    report = yield
+    waits = report.skipped and any(words in str(report.longrepr) for words in ("not installed", "could not import"))
+    if waits and item.get_closest_marker("slow") and not item.get_closest_marker("extras"):
+        report.outcome = "failed"
+        report.longrepr = f"{report.longrepr}: expected the mark `extras`"
+    return report
+
+
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all conformance cases as files, written once for all tests: they only read it."""

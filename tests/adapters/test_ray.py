@@ -34,7 +34,7 @@ from support.rows import (
 
 import onnx_maxpool
 
-pytestmark = pytest.mark.slow("starts clusters")
+pytestmark = [pytest.mark.slow("starts clusters"), pytest.mark.extras]
 
 ACTOR = "ray::MapWorker"
 SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "time_batch.py"

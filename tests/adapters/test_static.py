@@ -29,7 +29,10 @@ from onnx_maxpool import OperatorError, to_portable
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.types import Array
 
-pytestmark = pytest.mark.slow("compiles a converted model for each case in three runtimes, and starts others")
+pytestmark = [
+    pytest.mark.slow("compiles a converted model for each case in three runtimes, and starts others"),
+    pytest.mark.extras,
+]
 
 KINDS = {
     *("Abs", "Add", "Cast", "Concat", "Constant", "Expand", "Floor", "Gather", "Identity", "Less"),

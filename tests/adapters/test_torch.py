@@ -18,6 +18,7 @@ from onnx_maxpool.adapters.torch import Target, translation_table
 
 pytestmark = [
     pytest.mark.slow("exports models from torch"),
+    pytest.mark.extras,
     pytest.mark.filterwarnings("ignore"),  # of torch, about itself
 ]
 AUTO, DYNAMIC = torch.export.Dim.AUTO, torch.export.Dim.DYNAMIC

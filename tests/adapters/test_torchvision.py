@@ -27,6 +27,7 @@ from onnx_maxpool.types import Array
 
 pytestmark = [
     pytest.mark.slow("exports models from torch, some seconds each"),
+    pytest.mark.extras,
     pytest.mark.filterwarnings("ignore"),  # of torch, about itself
 ]
 WAYS: tuple[Way, ...] = ("torchscript", "custom", "portable")

@@ -42,7 +42,7 @@ from onnx_maxpool.cli.bench import write_json
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.windows import roi_edges
 
-pytestmark = pytest.mark.slow("starts processes of the peers")
+pytestmark = [pytest.mark.slow("starts processes of the peers"), pytest.mark.extras]
 
 TINY = Row(ROI_CASES[5])
 SMALL = [

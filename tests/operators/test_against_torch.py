@@ -13,7 +13,7 @@ from support.one_node import Array, Run, assert_same, both, mixed, model
 
 from onnx_maxpool.types import dtype_of
 
-pytestmark = pytest.mark.slow("computes in torch and in ONNX Runtime for many draws")
+pytestmark = [pytest.mark.slow("computes in torch and in ONNX Runtime for many draws"), pytest.mark.extras]
 
 ADAPTIVE: dict[int, Callable[..., Any]] = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}
 SLIDING: dict[int, Callable[..., Any]] = {2: F.max_pool2d, 3: F.max_pool3d}

@@ -16,7 +16,7 @@ from support.processes import TESTS, environment, run_python
 
 import onnx_maxpool
 
-pytestmark = pytest.mark.slow("runs other tests with operators that are added")
+pytestmark = [pytest.mark.slow("runs other tests with operators that are added"), pytest.mark.extras]
 
 TOYS = TESTS / "support" / "toys"
 

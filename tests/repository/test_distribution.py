@@ -31,6 +31,7 @@ C_LIBRARY = {"ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libm.so.6", "li
 
 pytestmark = [
     pytest.mark.slow("builds the library for other platforms"),
+    pytest.mark.extras,
     pytest.mark.skipif(HERE != "Linux on x86_64", reason=f"the wheels are those for Linux on x86_64, this is {HERE}"),
 ]
 

@@ -34,7 +34,7 @@ RUNS = {
 """Arguments, and what is printed."""
 NEEDS = {"torch_export": "torch", "cluster": "ray"}
 """Packages of large extras. Where scripts/check runs the tests, conftest.py rejects that one is missing."""
-SLOW = pytest.mark.slow("starts a cluster")
+SLOW = [pytest.mark.slow("starts a cluster"), pytest.mark.extras]
 
 
 @pytest.fixture(scope="module")

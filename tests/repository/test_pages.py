@@ -52,6 +52,7 @@ def test_each_snippet_is_known(name: str) -> None:
 
 
 @runs_snippets
+@pytest.mark.extras
 @pytest.mark.parametrize("name", WITH_SNIPPETS)
 def test_a_page(name: str, tmp_path: Path) -> None:
     """From top to bottom, in one folder that has the repository's examples beside it."""
@@ -139,6 +140,7 @@ RECIPES = ROOT / "docs" / "guides" / "recipes.md"
 
 
 @pytest.mark.slow("starts the engines of the recipes")
+@pytest.mark.extras
 def test_triton_parses_its_configuration() -> None:
     if importlib.util.find_spec("tritonclient") is None:
         assert not os.environ.get("ONNX_MAXPOOL_ALL_PEERS")
