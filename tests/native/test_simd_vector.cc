@@ -278,8 +278,8 @@ void check_numbers(Random& random) {
     a.at[i] = random.bits() % 8 ? a.at[i] : some_bits<Key>(random);
     b.at[i] = random.bits() % 8 ? b.at[i] : some_bits<Key>(random);
   }
-  const RoiOrder<Key> keys(order_of(type));
-  const RoiOrder<Number> numbers(order_of(type));
+  const ValueOrder<Key> keys(order_of(type));
+  const ValueOrder<Number> numbers(order_of(type));
   const N x = reinterpret_cast<N>(a.vector()), y = reinterpret_cast<N>(b.vector());
   bool has_nan = false;
   for (int i = 0; i < kLanes; ++i) has_nan |= x[i] != x[i] || y[i] != y[i];
@@ -288,23 +288,30 @@ void check_numbers(Random& random) {
   watch.see(N{}, N{});
 #if defined(__SSE2__)
   expect<Key>("NanWatch", bytes, 0, watch.any(), has_nan);
-  const auto found = unordered(x, y);
-  for (int i = 0; i < kLanes; ++i) {
-    bool is_found;
-    if constexpr (bytes == 64) {
-      is_found = found >> i & 1;
-    } else {
-      is_found = reinterpret_cast<V>(found)[i] != 0;
+  const auto is_nan = [&](int i) { return x[i] != x[i] || y[i] != y[i]; };
+  if constexpr (bytes == 64) {
+    constexpr unsigned kSome = 0x5a3c;
+    const unsigned ordered = still_ordered(kSome, x, y);
+    for (int i = 0; i < kLanes; ++i) {
+      expect<Key>("still_ordered", bytes, i, ordered >> i & 1, (kSome >> i & 1) && !is_nan(i));
     }
-    expect<Key>("unordered", bytes, i, is_found, x[i] != x[i] || y[i] != y[i]);
+  } else {
+    const V unordered_lanes = reinterpret_cast<V>(unordered(x, y));
+    for (int i = 0; i < kLanes; ++i) expect<Key>("unordered", bytes, i, unordered_lanes[i] != 0, is_nan(i));
   }
+  NanWatch<N> one, other, both;
+  one.see(x);
+  other.see(y);
+  both.see(one);
+  both.see(other);
+  expect<Key>("NanWatch of watches", bytes, 0, both.any(), has_nan);
 #endif
   const V of_keys = keys.from_key(keys.to_key(a.vector())), of_numbers = reinterpret_cast<V>(numbers.from_key(x));
   for (int i = 0; i < kLanes; ++i) {
     const Key before = a.at[i], wanted = x[i] == 0 ? Key{} : before;
-    expect<Key>("RoiOrder", bytes, i, of_keys[i], wanted);
-    expect<Key>("RoiOrder of a lane", bytes, i, keys.from_key(keys.to_key(before)), wanted);
-    if (x[i] == x[i]) expect<Key>("RoiOrder of numbers", bytes, i, of_numbers[i], wanted);
+    expect<Key>("ValueOrder", bytes, i, of_keys[i], wanted);
+    expect<Key>("ValueOrder of a lane", bytes, i, keys.from_key(keys.to_key(before)), wanted);
+    if (x[i] == x[i]) expect<Key>("ValueOrder of numbers", bytes, i, of_numbers[i], wanted);
   }
   expect_lanes<Key>("key_of_zero", keys.from_key(keys.template key_of_zero<V>()), [](int) { return Key{}; });
   expect_lanes<Key>("key_of_zero", reinterpret_cast<V>(numbers.from_key(numbers.template key_of_zero<N>())),

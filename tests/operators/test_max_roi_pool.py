@@ -18,7 +18,7 @@ import onnxruntime as ort
 import pytest
 from onnx import helper
 from support.one_node import assert_same, native_rois, random_rois, reference_rois, roi_model
-from support.processes import run_python
+from support.subnormals import run_without_subnormals
 
 import onnx_maxpool
 from onnx_maxpool.graph.building import Declared, as_array, one_node
@@ -321,22 +321,6 @@ def test_zeros_have_one_sign_however_they_are_pooled(element_type: str, channels
     assert len(signs) == 1
 
 
-WITHOUT_SUBNORMALS = """
-import sys
-import numpy as np, onnxruntime as ort
-import onnx_maxpool
-
-proto, x, rois, expected = sys.argv[1:]
-options = ort.SessionOptions()
-options.add_session_config_entry("session.set_denormal_as_zero", "1")
-session = onnx_maxpool.load(proto, options)
-for _ in range(24):
-    y = session.run(None, {"X": np.load(x), "rois": np.load(rois)})[0]
-    assert y.tobytes() == np.load(expected).tobytes()
-"""
-"""In a process of its own, as the runtime sets the processor of the thread that makes the session."""
-
-
 @pytest.mark.parametrize("bins", [1, 3])
 @pytest.mark.parametrize("element_type", ["float", "double"])
 def test_subnormal_numbers_where_the_runtime_takes_them_for_0(element_type: str, bins: int, tmp_path: Path) -> None:
@@ -346,12 +330,7 @@ def test_subnormal_numbers_where_the_runtime_takes_them_for_0(element_type: str,
     proto = roi_model(element_type, pooled_shape=(bins, bins), spatial_scale=0.5)
     x, rois = random_rois(rng, dtype, (2, 40, 30, 37), 25, 0.5)
     x[...] = rng.integers(1, 1000, x.shape) * np.finfo(dtype).smallest_subnormal
-    files = [tmp_path / name for name in ("model.onnx", "x.npy", "rois.npy", "y.npy")]
-    onnx.save(proto, files[0])
-    for file, array in zip(files[1:], (x, rois, reference_rois(proto, x, rois)), strict=True):
-        np.save(file, array)
-    done = run_python("-c", WITHOUT_SUBNORMALS, *files)
-    assert done.returncode == 0, done.stderr
+    run_without_subnormals(proto, {"X": x, "rois": rois}, reference_rois(proto, x, rois), tmp_path)
 
 
 @pytest.mark.parametrize("element_type", TYPES)

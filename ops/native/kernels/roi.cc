@@ -11,6 +11,7 @@
 // Of few cells each is read by itself: to fill vectors would take longer.
 #include "kernels/roi.h"
 
+#include "kernels/numbers.h"
 #include "kernels/roi_bins.h"
 #include "kernels/roi_few_channels.h"
 #include "kernels/roi_map.h"
@@ -227,7 +228,7 @@ class RoiPool {
   // than what they spare.
   ONNX_MAXPOOL_INLINE void pool_single(int64_t roi, int64_t channels, SparseTables<Key, bytes>& table) {
     const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
-    const RoiOrder<Key> order = map_.order;
+    const ValueOrder<Key> order = map_.order;
     Key* to = place_of(roi);
     const auto write = [&](V best) {
       store_n(to, order.from_key(best), channels < Map::kLanes ? channels : Map::kLanes);
@@ -297,7 +298,7 @@ struct CellPool {
   // A bin of each of the channels, the first one's to `to`.
   static ONNX_MAXPOOL_INLINE void pool_bin(const RoiJob& job, int64_t image, RoiWindow rows, RoiWindow columns,
                                            Key* to) {
-    const RoiOrder<Key> order(job.order);
+    const ValueOrder<Key> order(job.order);
     const RoiDims& dims = job.dims;
     const int64_t channels = job.channels.count, area = dims.height * dims.width, width = dims.width,
                   bins = dims.bins_y * dims.bins_x, height = rows.end - rows.start, side = columns.end - columns.start;
@@ -328,30 +329,6 @@ template <RunUnit plain, RunUnit streaming>
 void run_either(const RoiJob& job, int64_t number, void* scratch) {
   (job.stream ? streaming : plain)(job, number, scratch);
 }
-
-// What is pooled instead of keys of a width. ROIs' elements are floating-point numbers.
-template <class Key>
-struct PooledAs {
-  using type = Key;
-};
-#if defined(__SSE2__)
-template <>
-struct PooledAs<int32_t> {
-  using type = float;
-};
-template <>
-struct PooledAs<int64_t> {
-  using type = double;
-};
-// Whether the processor is set as programs find it: not to take small numbers for 0, to raise signals, or to round in
-// another way, as -0 + 0 may then be -0.
-bool compares_numbers() {
-  constexpr unsigned kFlushes = 0x8000, kRounds = 0x6000, kMasks = 0x1f80, kZeros = 0x0040;
-  return (_mm_getcsr() & (kFlushes | kRounds | kMasks | kZeros)) == kMasks;
-}
-#else
-constexpr bool compares_numbers() { return true; }
-#endif
 
 using PoolUnit = bool(const RoiJob&, int64_t, void*);
 template <class Key, PoolUnit plain, PoolUnit streaming, PoolUnit by_keys>

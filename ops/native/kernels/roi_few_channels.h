@@ -108,7 +108,7 @@ class FewChannelsPool {
       const int32_t start = columns[first].start;
       for (++end; end < bins_x && end - first < kLanes && columns[end].end - start <= vectors * kLanes;) ++end;
       const int32_t width = columns[end - 1].end - start;
-      with_bins(BinColumns<Key, vectors>(columns + first, end - first, start), RoiOrder<Key>(job_.order),
+      with_bins(BinColumns<Key, vectors>(columns + first, end - first, start), ValueOrder<Key>(job_.order),
                 [&](const auto& bins_of) {
                   pool_piece<vectors>(bins_of, image, roi, {start, start + width}, first, end - first);
                 });
@@ -120,7 +120,7 @@ class FewChannelsPool {
                                       int64_t count) const {
     using V = Vector<Key, kVectorBytes>;
     const RoiDims dims = job_.dims;
-    const RoiOrder<Key> order(job_.order);
+    const ValueOrder<Key> order(job_.order);
     const RoiWindow* const rows = job_.rows + roi * dims.bins_y;
     const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
     const Key* const end = this->end();
@@ -170,7 +170,7 @@ class FewChannelsPool {
     const RoiWindow* const columns = job_.columns + roi * dims.bins_x;
     const PoolJob planes = this->planes();
     const LineFiller<Key, Key, false> filler(planes);
-    WindowWriter<Key, Key, false, RoiOrder<Key>> writer(planes, first, first + channels * bins_y);
+    WindowWriter<Key, Key, false> writer(planes, first, first + channels * bins_y);
     const auto write = [&](const auto& bins, int64_t wanted) { writer.write(bins, wanted); };
     Bins bins;
     const Key* plane = plane_of(image);
@@ -189,13 +189,14 @@ class FewChannelsPool {
                                 const RoiWindow* columns, const RowLine to) const {
     const Window span = {columns[0].start, columns[job_.dims.bins_x - 1].end};
     if (is_empty(rows) || span.start >= span.end) return;
-    filler.template fill<false>(to, plane, {0, 1}, {rows.start, rows.end}, span);
+    typename LineFiller<Key, Key, false>::Watch watch;  // of keys nothing is asked
+    filler.template fill<false>(to, plane, {0, 1}, {rows.start, rows.end}, span, watch);
   }
 
   template <class Write>
   ONNX_MAXPOOL_INLINE void fold_bins(RoiWindow rows, const RoiWindow* columns, const RowLine from, Bins& bins,
                                      Write write) const {
-    const Cells<Key, false> zero = {RoiOrder<Key>(job_.order).template key_of_zero<Vector<Key, kVectorBytes>>()};
+    const Cells<Key, false> zero = {ValueOrder<Key>(job_.order).template key_of_zero<Vector<Key, kVectorBytes>>()};
     const int64_t count = job_.dims.bins_x, start = columns[0].start;
     for (int64_t j = 0; j < count; ++j) {
       if (is_empty(rows) || is_empty(columns[j])) {

@@ -87,7 +87,7 @@ class MapBlock {
     }
   }
 
-  const RoiOrder<Key> order;
+  const ValueOrder<Key> order;
   const int64_t channel;  // the first
   const int channels;     // of them: as many as there are lanes, or what is left
 

@@ -84,7 +84,7 @@ class BinsOfLine {
   static constexpr int kLanes = kVectorBytes / sizeof(Key);
 
  public:
-  BinsOfLine(const BinColumns<Key, vectors>& bins, RoiOrder<Key> order)
+  BinsOfLine(const BinColumns<Key, vectors>& bins, ValueOrder<Key> order)
       : empty(order.template key_of_zero<V>()),
         part_(bins.part),
         lookups_(most < vectors * kLanes ? most : bins.lookups),
@@ -124,7 +124,7 @@ class BinsOfLine {
 
 // use(BinsOfLine) of these columns.
 template <class Key, int vectors, class Use>
-void with_bins(const BinColumns<Key, vectors>& columns, RoiOrder<Key> order, const Use& use) {
+void with_bins(const BinColumns<Key, vectors>& columns, ValueOrder<Key> order, const Use& use) {
   if (columns.lookups == 1) return use(BinsOfLine<Key, vectors, 1>(columns, order));
   if (columns.lookups == 2) return use(BinsOfLine<Key, vectors, 2>(columns, order));
   if (columns.lookups == 3) return use(BinsOfLine<Key, vectors, 3>(columns, order));
@@ -214,7 +214,7 @@ class NarrowMapPool {
   template <class BinsOf>
   void pool_channels_by(BinsOf bins_of, const RoiWindow* rows, int64_t first, int64_t count, Key* to) {
     const int64_t height = job_.dims.height, bins_y = job_.dims.bins_y, bins_x = job_.dims.bins_x;
-    const RoiOrder<Key> order = order_;
+    const ValueOrder<Key> order = order_;
     Copy copy = copy_;
     for (int64_t i = 0; i < bins_y; ++i) {
       const int64_t start = rows[i].start, lines = rows[i].end - start;
@@ -234,7 +234,7 @@ class NarrowMapPool {
   }
 
   const RoiJob& job_;
-  const RoiOrder<Key> order_;
+  const ValueOrder<Key> order_;
   const int64_t channel_, channels_;
   const int64_t group_;
   const size_t buffer_bytes_;

@@ -9,11 +9,6 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-template <>
-constexpr float kLowest<float> = -__builtin_inff();
-template <>
-constexpr double kLowest<double> = -__builtin_inf();
-
 template <class Key>
 class SingleBinsPool {
   using V = Vector<Key, kVectorBytes>;
@@ -67,7 +62,7 @@ class SingleBinsPool {
   // Of each of these channels, so many vectors of a row at once, or part of one.
   template <int vectors>
   ONNX_MAXPOOL_NOINLINE void fold_all(Bin bin, RoiChannels channels, Key* to) {
-    const RoiOrder<Key> order = order_;
+    const ValueOrder<Key> order = order_;
     const int64_t area = area_, pitch = job_.dims.width;
     NanWatch<V> watch = watch_;
     for (int64_t channel = 0; channel < channels.count; ++channel) {
@@ -79,7 +74,7 @@ class SingleBinsPool {
   }
 
   template <int vectors>
-  ONNX_MAXPOOL_INLINE V fold(const Key* from, const Bin& bin, int64_t pitch, const RoiOrder<Key>& order,
+  ONNX_MAXPOOL_INLINE V fold(const Key* from, const Bin& bin, int64_t pitch, const ValueOrder<Key>& order,
                              NanWatch<V>& watch) const {
     constexpr int kBests = vectors == 0 ? 1 : vectors;
     const int64_t last_vector = vectors == 0 ? 0 : bin.width - kLanes, last = bin.height - 1;
@@ -114,7 +109,7 @@ class SingleBinsPool {
   }
 
   const RoiJob& job_;
-  const RoiOrder<Key> order_;
+  const ValueOrder<Key> order_;
   const int64_t area_;
   const Key* const planes_;  // of the image
   const Key* const end_;     // of the tensor

@@ -33,7 +33,7 @@ class BinWriter {
   static int64_t vectors(int64_t blocks, int64_t bins) { return kStreams ? 2 * vectors_of_one(blocks, bins) : 0; }
 
   // Of ROIs with so many bins. Streams by way of `buffers`.
-  BinWriter(RoiOrder<Key> order, int64_t blocks, int64_t bins, V* buffers)
+  BinWriter(ValueOrder<Key> order, int64_t blocks, int64_t bins, V* buffers)
       : order_(order),
         bins_(bins),
         pitch_(kStreams ? streamed_pitch(bins) : bins),
@@ -153,7 +153,7 @@ class BinWriter {
   ONNX_MAXPOOL_NOINLINE int64_t write_part(const V* from, int channels, Key* out, int64_t end, int64_t strip,
                                            Copy& copy) const {
     const int64_t first = (end - 1) / strip * strip;
-    const RoiOrder<Key> order = order_;
+    const ValueOrder<Key> order = order_;
     const int64_t pitch = pitch_;
     V square[kLanes];
     for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
@@ -167,7 +167,7 @@ class BinWriter {
 
   // The bins from `first` on, one by one: of a few that is cheaper than to transpose a strip.
   ONNX_MAXPOOL_INLINE void write_columns(const V* from, Key* out, int64_t first, Copy& streamed) const {
-    const RoiOrder<Key> order = order_;
+    const ValueOrder<Key> order = order_;
     const int64_t bins = bins_, pitch = pitch_;
     Copy copy = streamed;
     for (int64_t bin = first; bin < bins; ++bin) {
@@ -187,7 +187,7 @@ class BinWriter {
     if constexpr (kStrip < kLanes) {
       if (bins_ >= kStrip) return write_half_strips(from, out, first, streamed);
     }
-    const RoiOrder<Key> order = order_;
+    const ValueOrder<Key> order = order_;
     const int64_t pitch = pitch_;
     Copy copy = streamed;
     for (; first >= 0; first -= kStrip) {
@@ -206,7 +206,7 @@ class BinWriter {
   // Channels come in another order than the output's, so that what is left beyond a channel's bins has to end before
   // the next one's last strip.
   void write_half_strips(const V* from, Key* out, int64_t first, Copy& streamed) const {
-    const RoiOrder<Key> order = order_;
+    const ValueOrder<Key> order = order_;
     const int64_t pitch = pitch_;
     Copy copy = streamed;
     for (; first >= 0; first -= kStrip) {
@@ -224,7 +224,7 @@ class BinWriter {
     streamed = copy;
   }
 
-  const RoiOrder<Key> order_;
+  const ValueOrder<Key> order_;
   const int64_t bins_, pitch_;  // pitch: from a channel's bins to the next one's
   V* const buffers_[2];
   bool second_ = false;

@@ -15,6 +15,7 @@
 //    window_line.h      slide, gather        window_writer.h
 #include "kernels/window.h"
 
+#include "kernels/numbers.h"
 #include "kernels/window_copy.h"
 #include "kernels/window_cost.h"
 #include "kernels/window_gather.h"
@@ -37,6 +38,7 @@ class WindowPool {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kMostLines = 4;  // at once
   using RowLine = Line<Lane, indexed>;
+  using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
  public:
   static int64_t units(const PoolJob& job) { return units_of_lines(job); }
@@ -46,9 +48,12 @@ class WindowPool {
     return static_cast<size_t>(lines_at_once(job) * line_elements(job)) * sizeof(Lane);
   }
 
-  static void run(const PoolJob& job, int64_t unit, void* scratch) {
+  // Returns whether all is pooled: where a number was NaN, keys have to pool the unit.
+  static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);
-    WindowPool(job, lines.start, lines.end, scratch).run(lines.start, lines.end);
+    WindowPool pool(job, lines.start, lines.end, scratch);
+    pool.run(lines.start, lines.end);
+    return !pool.has_nan_;
   }
 
  private:
@@ -130,8 +135,10 @@ class WindowPool {
   void pool(int64_t begin, int64_t end, const Piece& piece) {
     if constexpr (sliding) {
       if (is_slid<Lane, indexed>(job_.columns)) {
-        const ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count, false, nullptr);
-        return windows.pool(begin, end, writer_);
+        ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count, false, nullptr);
+        windows.pool(begin, end, writer_);
+        has_nan_ |= windows.has_nan();
+        return;
       }
     }
     pool_lines(begin, end, piece);
@@ -159,6 +166,7 @@ class WindowPool {
     WindowWriter<Element, Lane, indexed> writer = writer_;
     [[maybe_unused]] const auto write = [&](const auto& cells, int64_t wanted) { writer.write(cells, wanted); };
     [[maybe_unused]] Gather<Lane, indexed> gather;
+    Watch watch;
     for (int64_t line = begin; line < end;) {
       const int64_t lines = end - line < at_once ? end - line : at_once;
       for (int64_t i = 0; i < lines; ++i) {
@@ -167,12 +175,12 @@ class WindowPool {
             const int64_t row = window_at(depth_axis, z).start * row_axis.size + window_at(row_axis, y).start;
             const int64_t offset = row * row_cells;
             for (int64_t j = 0; j < piece.count; ++j) {
-              gather.add(fold(reader, plane + offset, offset, windows[j]), write);
+              gather.add(fold(reader, plane + offset, offset, windows[j], watch), write);
             }
           }
         } else {
           filler.template fill<sliding>(line_number(i), plane, window_at(depth_axis, z), window_at(row_axis, y),
-                                        columns);
+                                        columns, watch);
         }
         if (++y < rows) continue;
         y = 0;
@@ -192,6 +200,7 @@ class WindowPool {
     }
     if constexpr (!sliding) gather.finish(write);
     writer_ = writer;
+    has_nan_ |= watch.any();
   }
 
   RowLine line_number(int64_t i) const {
@@ -219,12 +228,35 @@ class WindowPool {
   const int64_t line_cells_;
   Lane* const lines_;
   WindowWriter<Element, Lane, indexed> writer_;
+  bool has_nan_ = false;
   Window listed_[sliding ? 1 : kMostListed];  // of a piece, where the job has no list
 };
+template <class Element, class Lane, bool indexed>
+using SlidingPool = WindowPool<Element, Lane, indexed, true>;
+template <class Element, class Lane, bool indexed>
+using GatheringPool = WindowPool<Element, Lane, indexed, false>;
 
 template <class Pool>
 const PoolKernel* kernel_of() {
   static constexpr PoolKernel kernel = {Pool::units, Pool::scratch_bytes, Pool::run};
+  return &kernel;
+}
+
+// The same of what pools numbers too, where there are any and no index is wanted.
+template <template <class, class, bool> class Pool, class Cells>
+void run_pool(const PoolJob& job, int64_t unit, void* scratch) {
+  using Element = typename Cells::Element;
+  using Number = typename PooledAs<Element>::type;
+  if constexpr (!Cells::kIndexed && kAreNumbers<Number>) {
+    const bool are_numbers = job.order.mask != 0;
+    if (are_numbers && compares_numbers() && Pool<Number, Number, false>::run(job, unit, scratch)) return;
+  }
+  Pool<Element, typename Cells::Lane, Cells::kIndexed>::run(job, unit, scratch);
+}
+template <template <class, class, bool> class Pool, class Cells>
+const PoolKernel* kernel_of() {
+  using Keys = Pool<typename Cells::Element, typename Cells::Lane, Cells::kIndexed>;
+  static constexpr PoolKernel kernel = {Keys::units, Keys::scratch_bytes, run_pool<Pool, Cells>};
   return &kernel;
 }
 
@@ -246,10 +278,10 @@ struct Pools {
   static const PoolKernel* kernel(const PoolJob& job, PoolPlan plan) {
     if (plan == PoolPlan::rows) return by_rows(job);
     if constexpr (!kIsHuge) {
-      if (plan == PoolPlan::planes && Planes::takes(job)) return kernel_of<Planes>();
+      if (plan == PoolPlan::planes && Planes::takes(job)) return kernel_of<PlanesPool, Cells>();
       if (plan == PoolPlan::lookups) return by_lookups(job);
-      if (plan == PoolPlan::maps && Maps::takes(job)) return kernel_of<Maps>();
-      if (plan == PoolPlan::walks && Walks::takes(job)) return kernel_of<Walks>();
+      if (plan == PoolPlan::maps && Maps::takes(job)) return kernel_of<MapPool, Cells>();
+      if (plan == PoolPlan::walks && Walks::takes(job)) return kernel_of<WalkPool, Cells>();
     }
     return nullptr;
   }
@@ -275,16 +307,15 @@ struct Pools {
 
   static const PoolKernel* by_rows(const PoolJob& job) {
     if (const PoolKernel* const kernel = one_way(job)) return kernel;
-    return is_sliding(job.columns, kVectorBytes / sizeof(Lane))
-               ? kernel_of<WindowPool<Element, Lane, kIndexed, true>>()
-               : kernel_of<WindowPool<Element, Lane, kIndexed, false>>();
+    return is_sliding(job.columns, kVectorBytes / sizeof(Lane)) ? kernel_of<SlidingPool, Cells>()
+                                                                : kernel_of<GatheringPool, Cells>();
   }
 
   static const PoolKernel* by_lookups([[maybe_unused]] const PoolJob& job) {
 #if defined(__AVX512BW__)
     if constexpr (sizeof(Lane) > 1) {
       using Lookups = LookupPool<Element, Lane, kIndexed>;
-      if (Lookups::takes(job)) return kernel_of<Lookups>();
+      if (Lookups::takes(job)) return kernel_of<LookupPool, Cells>();
     }
 #endif
     return nullptr;

@@ -22,8 +22,18 @@ struct Cells<Lane, true> {
 
 template <class Lane>
 constexpr Lane kLowest = static_cast<Lane>(Lane{1} << (8 * sizeof(Lane) - 1));
+template <>
+constexpr float kLowest<float> = -__builtin_inff();
+template <>
+constexpr double kLowest<double> = -__builtin_inf();
 template <class Lane>
-constexpr Lane kNowhere = static_cast<Lane>(~kLowest<Lane>);  // behind every position
+constexpr Lane kGreatest = static_cast<Lane>(-1 - kLowest<Lane>);
+template <>
+constexpr float kGreatest<float> = __builtin_inff();
+template <>
+constexpr double kGreatest<double> = __builtin_inf();
+template <class Lane>
+constexpr Lane kNowhere = kGreatest<Lane>;  // behind every position
 
 template <class Lane>
 inline Vector<Lane, kVectorBytes> lane_numbers() {
@@ -31,6 +41,14 @@ inline Vector<Lane, kVectorBytes> lane_numbers() {
   for (int i = 0; i < static_cast<int>(kVectorBytes / sizeof(Lane)); ++i) numbers[i] = static_cast<Lane>(i);
   return numbers;
 }
+
+// Whether lanes are the elements themselves.
+template <class Lane>
+constexpr bool kAreNumbers = false;
+template <>
+constexpr bool kAreNumbers<float> = true;
+template <>
+constexpr bool kAreNumbers<double> = true;
 
 // Cells in a row, of which the first has this position.
 template <class Lane, bool indexed>
@@ -169,6 +187,13 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order_of_thirds(Cells<Lane, indexed>
   cells.key = order_thirds<Lane>(cells.key);
   if constexpr (indexed) cells.position = order_thirds<Lane>(cells.position);
   return cells;
+}
+
+// Has a watch see so many vectors of cells, each pair at once.
+template <int count, class Lane, bool indexed, class Watch>
+ONNX_MAXPOOL_INLINE void see_all(const Cells<Lane, indexed>* cells, Watch& watch) {
+#pragma GCC unroll 4
+  for (int i = 0; i < count; i += 2) watch.see(cells[i].key, cells[i + 1 < count ? i + 1 : i].key);
 }
 
 // Lane i is that of `cells` and then `next` which is `n` further.

@@ -84,12 +84,14 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const Line<Lane, indexed> line, Wi
 // The same of a row of the map, whose first cell has position `offset`.
 template <class Element, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const CellReader<Element, Lane, indexed>& reader, const Element* row,
-                                              int64_t offset, Window window) {
+                                              int64_t offset, Window window,
+                                              typename CellReader<Element, Lane, indexed>::Watch& watch) {
   constexpr int kLanes = kVectorBytes / sizeof(Lane), kAtOnce = 4;
   constexpr int kVectorOfElements = kLanes * sizeof(Element), kCacheLine = 64;
   const int64_t last = window.end - kLanes;
   if (last < window.start) {
     const auto key = reader.keys_at_end(row + window.start);
+    watch.see(key);
     return first_lanes(cells_from<Lane, indexed>(key, offset + window.start), window.end - window.start);
   }
   const auto cells_at = [&](int64_t x) { return cells_from<Lane, indexed>(reader.keys_at(row + x), offset + x); };
@@ -99,23 +101,33 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const CellReader<Element, Lane, in
   // Long windows by several vectors at once, so that none waits for the one before.
   if (!indexed && x + kAtOnce * kLanes <= last) {
     Cells<Lane, indexed> bests[kAtOnce] = {best, cells_at(x), cells_at(x + kLanes), cells_at(x + 2 * kLanes)};
+    see_all<kAtOnce>(bests, watch);
     for (x += (kAtOnce - 1) * kLanes; x + kAtOnce * kLanes <= last; x += kAtOnce * kLanes) {
+      Cells<Lane, indexed> next[kAtOnce];
 #pragma GCC unroll 4
       for (int i = 0; i < kAtOnce; ++i) {
         if (i * kVectorOfElements % kCacheLine == 0) prefetch_next_page(row + x + i * kLanes);
-        follow(bests[i], cells_at(x + i * kLanes));
+        next[i] = cells_at(x + i * kLanes);
       }
+      see_all<kAtOnce>(next, watch);
+#pragma GCC unroll 4
+      for (int i = 0; i < kAtOnce; ++i) follow(bests[i], next[i]);
     }
     best = either(either(bests[0], bests[1]), either(bests[2], bests[3]));
+  } else {
+    watch.see(best.key);
   }
   Cells<Lane, indexed> next = cells_from<Lane, indexed>(Vector<Lane, kVectorBytes>{}, offset + x);
   for (; x < last; x += kLanes) {
     prefetch_next_page(row + x);
     next.key = reader.keys_at(row + x);
+    watch.see(next.key);
     follow(best, next);
     if constexpr (indexed) next.position += static_cast<Lane>(kLanes);
   }
-  follow(best, cells_at(last));
+  next = cells_at(last);
+  watch.see(next.key);
+  follow(best, next);
   return best;
 }
 

@@ -40,14 +40,14 @@ ONNX_MAXPOOL_INLINE Line<Lane, indexed> line_at(const Line<Lane, indexed>& lines
 
 template <class Element, bool indexed>
 struct OrderFor {
-  using type = KeyOrder<Element>;
+  using type = ValueOrder<Element>;
 };
 template <class Element>
 struct OrderFor<Element, true> {
   using type = TieOrder<Element>;
 };
 
-// Reads the map's cells as keys, widened to lanes.
+// Reads the map's cells as keys, widened to lanes, or as numbers, of which a NaN has to be seen.
 template <class Element, class Lane, bool indexed>
 class CellReader {
   using V = Vector<Lane, kVectorBytes>;
@@ -59,9 +59,11 @@ class CellReader {
       : order(job.order),
         end(static_cast<const Element*>(job.x) + job.planes * job.depth.size * job.rows.size * job.columns.size) {}
 
+  using Watch = NanWatch<V>;
+
   // The cells of a row from `from` on.
   ONNX_MAXPOOL_INLINE V keys_at(const Element* from) const {
-    if constexpr (kVectorBytes < 64) return keys_once_at(from);
+    if constexpr (kVectorBytes < 64 || kAreNumbers<Lane>) return keys_once_at(from);
     return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(from)));
   }
   // The same, where they are only stored: a line that combines several rows at once is slower so.
@@ -109,11 +111,13 @@ class LineFiller {
   explicit LineFiller(const PoolJob& job)
       : reader_(job), rows_(job.rows.size), width_(job.columns.size), ahead_(ahead(job)), are_near_(are_near(job)) {}
 
+  using Watch = typename CellReader<Element, Lane, indexed>::Watch;
+
   // The line of the rows in a product of windows. Its first cell is that of column `columns.start`; where there are
   // columns beyond the plane (`padded`), they are padding.
   template <bool padded>
   ONNX_MAXPOOL_INLINE void fill(Line<Lane, indexed> line, const Element* plane, Window depth, Window rows,
-                                Window columns) const {
+                                Window columns, Watch& watch) const {
     const int64_t start = padded && columns.start < 0 ? 0 : columns.start;
     const int64_t end = padded && columns.end > width_ ? width_ : columns.end;
     const int64_t before = padded ? start - columns.start : 0;
@@ -130,15 +134,15 @@ class LineFiller {
     };
     const int64_t last = offset + ((slices - 1) * rows_ + height - 1) * width_;
     if (!padded && all > kRowsAtOnce && are_near_ && reader_.end - (plane + last) >= end - start + kLanes) {
-      fill_columns(line_at(line, before), plane, offset, slices, height, end - start);
+      watch.see(fill_columns(line_at(line, before), plane, offset, slices, height, end - start));
       all = 0;
     }
     for (int64_t row = 0; row < all; row += kRowsAtOnce) {
       const int64_t count = all - row;
-      if (count == 1) add_rows<1>(line, plane, next, row == 0, before, end - start);
-      if (count == 2) add_rows<2>(line, plane, next, row == 0, before, end - start);
-      if (count == 3) add_rows<3>(line, plane, next, row == 0, before, end - start);
-      if (count >= kRowsAtOnce) add_rows<kRowsAtOnce>(line, plane, next, row == 0, before, end - start);
+      if (count == 1) add_rows<1>(line, plane, next, row == 0, before, end - start, watch);
+      if (count == 2) add_rows<2>(line, plane, next, row == 0, before, end - start, watch);
+      if (count == 3) add_rows<3>(line, plane, next, row == 0, before, end - start, watch);
+      if (count >= kRowsAtOnce) add_rows<kRowsAtOnce>(line, plane, next, row == 0, before, end - start, watch);
     }
     for (int64_t x = end - columns.start; padded && x < columns.end - columns.start; x += kLanes) {
       line.set(x, padding<Lane, indexed>());
@@ -148,17 +152,24 @@ class LineFiller {
  private:
   // The best over so many rows of each of so many slices, from `offset` on, to the line: of a few vectors of columns at
   // a time, so that it stays in registers.
-  ONNX_MAXPOOL_NOINLINE void fill_columns(Line<Lane, indexed> line, const Element* plane, int64_t offset,
-                                          int64_t slices, int64_t height, int64_t cells) const {
+  ONNX_MAXPOOL_NOINLINE Watch fill_columns(Line<Lane, indexed> line, const Element* plane, int64_t offset,
+                                           int64_t slices, int64_t height, int64_t cells) const {
+    Watch watch;
     int64_t x = 0;
-    for (; cells - x > 3 * kLanes; x += 4 * kLanes) add_columns<4>(line, plane, offset, slices, height, x);
-    if (cells - x > 2 * kLanes) return add_columns<3>(line, plane, offset, slices, height, x);
-    if (cells - x > kLanes) return add_columns<2>(line, plane, offset, slices, height, x);
-    if (cells > x) add_columns<1>(line, plane, offset, slices, height, x);
+    for (; cells - x > 3 * kLanes; x += 4 * kLanes) add_columns<4>(line, plane, offset, slices, height, x, watch);
+    const int64_t left = cells - x;
+    if (left > 2 * kLanes) {
+      add_columns<3>(line, plane, offset, slices, height, x, watch);
+    } else if (left > kLanes) {
+      add_columns<2>(line, plane, offset, slices, height, x, watch);
+    } else if (left > 0) {
+      add_columns<1>(line, plane, offset, slices, height, x, watch);
+    }
+    return watch;
   }
   template <int count>
   ONNX_MAXPOOL_INLINE void add_columns(Line<Lane, indexed> line, const Element* plane, int64_t offset, int64_t slices,
-                                       int64_t height, int64_t x) const {
+                                       int64_t height, int64_t x, Watch& watch) const {
     const CellReader<Element, Lane, indexed> reader = reader_;
     constexpr int kApart = 64 / (kLanes * static_cast<int>(sizeof(Element)));
     const int64_t width = width_, to_slice = (rows_ - height) * width, ahead = ahead_;
@@ -170,11 +181,16 @@ class LineFiller {
     Cells<Lane, indexed> best[count];
 #pragma GCC unroll 4
     for (int i = 0; i < count; ++i) best[i] = cells_at(i);
+    see_all<count>(best, watch);
     offset += width;
     for (int64_t z = 0, y = 1; z < slices; ++z, y = 0, offset += to_slice) {
       for (; y < height; ++y, offset += width) {
+        Cells<Lane, indexed> next[count];
 #pragma GCC unroll 4
-        for (int i = 0; i < count; ++i) follow(best[i], cells_at(i));
+        for (int i = 0; i < count; ++i) next[i] = cells_at(i);
+        see_all<count>(next, watch);
+#pragma GCC unroll 4
+        for (int i = 0; i < count; ++i) follow(best[i], next[i]);
       }
     }
     for (int i = 0; i < count; ++i) line.set(x + i * kLanes, along_row(best[i], x + i * kLanes));
@@ -183,7 +199,7 @@ class LineFiller {
   // `cells` of each of the next rows, which begin where `next()` says, to the line from cell `to` on.
   template <int count, class Next>
   ONNX_MAXPOOL_INLINE void add_rows(Line<Lane, indexed> line, const Element* plane, Next& next, bool first, int64_t to,
-                                    int64_t cells) const {
+                                    int64_t cells, Watch& watch) const {
     const CellReader<Element, Lane, indexed> reader = reader_;  // as the compiler takes stores for ones to members
     const Element* rows[count];
     int64_t offsets[count];
@@ -201,7 +217,7 @@ class LineFiller {
     const auto add = [&](auto apart) __attribute__((always_inline)) {
       for (; x + kLanes <= cells; x += kLanes) {
         for (int i = 0; i < count; i += apart.value) prefetch<Cache::second>(rows[i], ahead[i] + x * pace);
-        add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at(rows[i] + x); });
+        add_cells<count>(line, offsets, first, x, to, watch, [&](int i) { return reader.keys_at(rows[i] + x); });
       }
     };
     // Rows in order are one stream, of which one prefetch for each line of memory is enough.
@@ -211,20 +227,20 @@ class LineFiller {
     }
     add(Number<1>());
     if (x < cells) {
-      add_cells<count>(line, offsets, first, x, to, [&](int i) { return reader.keys_at_end(rows[i] + x); });
+      add_cells<count>(line, offsets, first, x, to, watch, [&](int i) { return reader.keys_at_end(rows[i] + x); });
     }
   }
 
   template <int count, class KeysAt>
   ONNX_MAXPOOL_INLINE static void add_cells(Line<Lane, indexed> line, const int64_t* offsets, bool first, int64_t x,
-                                            int64_t to, KeysAt keys_at_row) {
-    const auto row = [&](int i) __attribute__((always_inline)) {
-      return cells_of_row<Lane, indexed>(keys_at_row(i), offsets[i]);
-    };
-    Cells<Lane, indexed> best = row(0);
+                                            int64_t to, Watch& watch, KeysAt keys_at_row) {
+    Cells<Lane, indexed> rows[count];
 #pragma GCC unroll 4
-    for (int i = 1; i < count; ++i) follow(best, row(i));
-    best = along_row(best, x);
+    for (int i = 0; i < count; ++i) rows[i] = cells_of_row<Lane, indexed>(keys_at_row(i), offsets[i]);
+    see_all<count>(rows, watch);
+#pragma GCC unroll 4
+    for (int i = 1; i < count; ++i) follow(rows[0], rows[i]);
+    Cells<Lane, indexed> best = along_row(rows[0], x);
     if (!first) {
       Cells<Lane, indexed> earlier = line.at(to + x);
       follow(earlier, best);

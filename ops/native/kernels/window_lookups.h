@@ -74,7 +74,10 @@ template <class Element, class Lane, bool indexed>
 class LookupPool {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   using V = Vector<Lane, kVectorBytes>;
+  using Place = typename IntegerOf<sizeof(Lane)>::type;  // of a lane
+  using Places = Vector<Place, kVectorBytes>;
   using Best = Cells<Lane, indexed>;
+  using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
  public:
   static bool takes(const PoolJob& job) { return lookup_pieces<Lane>(job).count > 0; }
@@ -84,14 +87,14 @@ class LookupPool {
     return static_cast<size_t>(lookup_pieces<Lane>(job).count) * sizeof(Piece);
   }
 
-  static void run(const PoolJob& job, int64_t unit, void* scratch) {
+  static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);
-    LookupPool(job, scratch).pool(lines.start, lines.end);
+    return !LookupPool(job, scratch).pool(lines.start, lines.end);
   }
 
  private:
   struct alignas(64) Piece {
-    V first, last;  // cells of each window, counted from `column` on
+    Places first, last;  // cells of each window, counted from `column` on
     int64_t column, windows;
   };
 
@@ -108,40 +111,43 @@ class LookupPool {
 
   void count_cells(Piece& piece, int64_t first, int64_t end) {
     const PoolAxis& axis = job_.columns;
-    const auto step = static_cast<Lane>(piece.windows > 1 ? axis.step : 0);
-    const auto start = static_cast<Lane>(axis.first + first * axis.step - piece.column);
-    const V starts = lane_numbers<Lane>() * step + start, beyond = V{} + static_cast<Lane>(end - piece.column);
+    const auto step = static_cast<Place>(piece.windows > 1 ? axis.step : 0);
+    const auto start = static_cast<Place>(axis.first + first * axis.step - piece.column);
+    const Places starts = lane_numbers<Place>() * step + start;
+    const Places beyond = Places{} + static_cast<Place>(end - piece.column);
     taps_ = axis.length < axis.size ? axis.length : axis.size;
-    piece.first = max(starts, V{});
-    piece.last = min(starts + static_cast<Lane>(axis.length), beyond) - static_cast<Lane>(1);
+    piece.first = max(starts, Places{});
+    piece.last = min(starts + static_cast<Place>(axis.length), beyond) - static_cast<Place>(1);
   }
 
   void list_cells(Piece& piece, int64_t first) {
-    Lane firsts[kLanes], lasts[kLanes];
+    Place firsts[kLanes], lasts[kLanes];
     for (int64_t i = 0; i < kLanes; ++i) {
       const Window window = job_.columns.windows[first + (i < piece.windows ? i : piece.windows - 1)];
-      firsts[i] = static_cast<Lane>(window.start - piece.column);
-      lasts[i] = static_cast<Lane>(window.end - piece.column - 1);
+      firsts[i] = static_cast<Place>(window.start - piece.column);
+      lasts[i] = static_cast<Place>(window.end - piece.column - 1);
       if (window.end - window.start > taps_) taps_ = window.end - window.start;
     }
-    piece.first = load<V>(firsts);
-    piece.last = load<V>(lasts);
+    piece.first = load<Places>(firsts);
+    piece.last = load<Places>(lasts);
   }
 
-  void pool(int64_t begin, int64_t end) const {
-    vectors_ == 1 ? pool_by_taps<1>(begin, end) : pool_by_taps<2>(begin, end);
+  // Returns whether a number was NaN.
+  bool pool(int64_t begin, int64_t end) const {
+    return vectors_ == 1 ? pool_by_taps<1>(begin, end) : pool_by_taps<2>(begin, end);
   }
   template <int vectors>
-  void pool_by_taps(int64_t begin, int64_t end) const {
+  bool pool_by_taps(int64_t begin, int64_t end) const {
     if (taps_ <= 2) return pool_lines<vectors, 2>(begin, end);
     if (taps_ == 3) return pool_lines<vectors, 3>(begin, end);
-    pool_lines<vectors, 0>(begin, end);
+    return pool_lines<vectors, 0>(begin, end);
   }
 
   // Of so many vectors of columns. `taps` is 0 where windows have more than 3.
   template <int vectors, int taps>
-  ONNX_MAXPOOL_NOINLINE void pool_lines(int64_t begin, int64_t end) const {
+  ONNX_MAXPOOL_NOINLINE bool pool_lines(int64_t begin, int64_t end) const {
     const CellReader<Element, Lane, indexed> reader(job_);
+    Watch watch;
     WindowWriter<Element, Lane, indexed> writer(job_, begin, end);
     const PoolAxis depth = job_.depth, rows = job_.rows;
     const int64_t width = job_.columns.size, slice = rows.size * width, plane_cells = depth.size * slice;
@@ -158,23 +164,23 @@ class LookupPool {
         const Piece& piece = pieces[i];
         Best best[vectors];
         int64_t offset = depths.start * slice + heights.start * width + piece.column;
-        read<vectors>(reader, plane, offset, [&](int v, const Best& cells) { best[v] = cells; });
+        read<vectors>(reader, plane, offset, watch, [&](int v, const Best& cells) { best[v] = cells; });
         for (int64_t row = 1, rows_left = height; row < all; ++row) {
           offset += --rows_left ? width : to_next_slice;
           if (rows_left == 0) rows_left = height;
-          read<vectors>(reader, plane, offset, [&](int v, const Best& cells) { follow(best[v], cells); });
+          read<vectors>(reader, plane, offset, watch, [&](int v, const Best& cells) { follow(best[v], cells); });
         }
-        const V at = piece.first, last = piece.last;
+        const Places at = piece.first, last = piece.last;
         Best found = looked_up<vectors>(best, at);
         if constexpr (taps > 0) {
 #pragma GCC unroll 2
           for (int tap = 1; tap < taps; ++tap) {
-            found = either(found, looked_up<vectors>(best, min(at + static_cast<Lane>(tap), last)));
+            found = either(found, looked_up<vectors>(best, min(at + static_cast<Place>(tap), last)));
           }
         } else {
-          V next = at;
+          Places next = at;
           for (int64_t tap = 1; tap < most; ++tap) {
-            next = min(next + static_cast<Lane>(1), last);
+            next = min(next + static_cast<Place>(1), last);
             found = either(found, looked_up<vectors>(best, next));
           }
         }
@@ -186,15 +192,17 @@ class LookupPool {
       z = 0;
       plane += plane_cells;
     }
+    return watch.any();
   }
 
   // use(v, cells) for each vector of a row's cells from `offset` on. What lies beyond the tensor is not read.
   template <int vectors, class Use>
   ONNX_MAXPOOL_INLINE static void read(const CellReader<Element, Lane, indexed>& reader, const Element* plane,
-                                       int64_t offset, const Use& use) {
+                                       int64_t offset, Watch& watch, const Use& use) {
     const Element* const from = plane + offset;
     prefetch_next_page(from);
-    const auto cells = [&](int v, V keys) { use(v, cells_from<Lane, indexed>(keys, offset + v * kLanes)); };
+    Best found[vectors];
+    const auto cells = [&](int v, V keys) { found[v] = cells_from<Lane, indexed>(keys, offset + v * kLanes); };
     if (__builtin_expect(reader.end - from < vectors * kLanes, 0)) {
       for (int v = 0; v < vectors; ++v) {
         const Element* const begin = from + v * kLanes;
@@ -204,15 +212,18 @@ class LookupPool {
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) cells(v, reader.keys_at(from + v * kLanes));
     }
+    see_all<vectors>(found, watch);
+    for (int v = 0; v < vectors; ++v) use(v, found[v]);
   }
 
   template <int vectors>
-  ONNX_MAXPOOL_INLINE static Best looked_up(const Best (&from)[vectors], V lanes) {
+  ONNX_MAXPOOL_INLINE static Best looked_up(const Best (&from)[vectors], Places lanes) {
     const auto look_up = [&](const auto& keys_of) {
       if constexpr (vectors == 1) {
-        return table_lookup_lanes(keys_of(0), lanes);
+        return reinterpret_cast<V>(table_lookup_lanes(reinterpret_cast<Places>(keys_of(0)), lanes));
       } else {
-        return two_tables_lookup_lanes(keys_of(0), keys_of(1), lanes);
+        return reinterpret_cast<V>(
+            two_tables_lookup_lanes(reinterpret_cast<Places>(keys_of(0)), reinterpret_cast<Places>(keys_of(1)), lanes));
       }
     };
     Best found;

@@ -26,6 +26,7 @@ class MapPool {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kArrays = indexed ? 2 : 1;
   using RowLine = Line<Lane, indexed>;
+  using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
  public:
   static bool takes(const PoolJob& job) {
@@ -43,11 +44,12 @@ class MapPool {
     return static_cast<size_t>(kArrays * cells) * sizeof(Lane);
   }
 
-  static void run(const PoolJob& job, int64_t unit, void* scratch) {
+  static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Bands bands = bands_of(job);
     const int64_t first = unit / bands.count * bands.planes_per_unit, left = job.planes - first;
     MapPool pool(job, bands, unit % bands.count, static_cast<Lane*>(scratch));
     pool.pool_planes(first, first + (left < bands.planes_per_unit ? left : bands.planes_per_unit));
+    return !pool.has_nan_;
   }
 
  private:
@@ -165,15 +167,17 @@ class MapPool {
   }
 
   // Each line from the map's rows themselves.
-  ONNX_MAXPOOL_NOINLINE void fill_lines(const Element* plane) const {
+  ONNX_MAXPOOL_NOINLINE void fill_lines(const Element* plane) {
     const LineFiller<Element, Lane, indexed> filler(job_);
+    Watch watch;
     int64_t at = 0;
     for (int64_t z = 0; z < depth_.count; ++z) {
       for (int64_t y = 0; y < rows_.count; ++y, at += pitch_) {
         filler.template fill<true>(line_at(lines_, at), plane, depth_.windows[z], rows_.windows[y],
-                                   {columns_.start, columns_.start + pitch_});
+                                   {columns_.start, columns_.start + pitch_}, watch);
       }
     }
+    has_nan_ |= watch.any();
   }
 
   template <class Writer>
@@ -188,8 +192,9 @@ class MapPool {
   }
 
   // A slice's rows as keys, and the best over each row of windows.
-  ONNX_MAXPOOL_NOINLINE void fold_rows(const Element* plane, int64_t z, RowLine to) const {
+  ONNX_MAXPOOL_NOINLINE void fold_rows(const Element* plane, int64_t z, RowLine to) {
     const CellReader<Element, Lane, indexed> reader(job_);
+    Watch watch;
     const int64_t cells = columns_.cells, width = job_.columns.size;
     for (int64_t y = 0; y < rows_.size; ++y) {
       const int64_t offset = (z * job_.rows.size + rows_.start + y) * width + columns_.start + columns_.before;
@@ -197,12 +202,16 @@ class MapPool {
       int64_t x = 0;
       for (; x + kLanes <= cells; x += kLanes) {
         prefetch_next_page(plane + offset + x);
-        line.set(x, cells_from<Lane, indexed>(reader.keys_once_at(plane + offset + x), offset + x));
+        const auto next = cells_from<Lane, indexed>(reader.keys_once_at(plane + offset + x), offset + x);
+        watch.see(next.key);
+        line.set(x, next);
       }
       if (x == cells) continue;
       const auto last = cells_from<Lane, indexed>(reader.keys_at_end(plane + offset + x), offset + x);
+      watch.see(last.key);
       line.set(x, first_lanes(last, cells - x));
     }
+    has_nan_ |= watch.any();
     combine_lines(keys_, rows_.size * pitch_, rows_.tap, pitch_);
     fold_lines(rows_, keys_, to, pitch_);
   }
@@ -354,6 +363,7 @@ class MapPool {
   RowLine keys_, slices_, lines_, picked_, turned_;
   Part depth_, rows_;
   int64_t first_line_;  // of a plane: the band's
+  bool has_nan_ = false;
 };
 
 }  // namespace

@@ -42,11 +42,12 @@ class PlanesPool {
     return static_cast<size_t>(kArrays * (2 * bands.vectors + bands.slices + kLanes) * kVectorBytes);
   }
 
-  static void run(const PoolJob& job, int64_t unit, void* scratch) {
+  static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Bands bands = bands_of(job);
     const int64_t per_unit = groups_per_unit(job, bands), begin = unit / bands.count * per_unit;
     PlanesPool pool(job, bands, unit % bands.count, scratch);
     for (int64_t group = begin; group < begin + per_unit && group < groups(job); ++group) pool.pool_group(group);
+    return !pool.has_nan_;
   }
 
  private:
@@ -163,7 +164,7 @@ class PlanesPool {
   Buffer pool_slice(int64_t first, int planes, int64_t slice, Buffer last) {
     const int64_t first_cell = (slice * job_.rows.size + rows_.start) * columns_.size;
     const bool rows_too = !is_identity(rows_);
-    layout_.pack(buffers_[0].keys, first, planes, first_cell, rows_.size * columns_.size);
+    has_nan_ |= layout_.pack(buffers_[0].keys, first, planes, first_cell, rows_.size * columns_.size);
     Buffer found = buffers_[0];
     if (indexed || !is_identity(columns_)) {
       const Buffer to = rows_too || flat_ ? buffers_[1] : last;
@@ -270,6 +271,7 @@ class PlanesPool {
   Part depth_, rows_, columns_;
   bool flat_;
   int64_t first_output_;  // of a plane: the band's
+  bool has_nan_ = false;
 };
 
 }  // namespace

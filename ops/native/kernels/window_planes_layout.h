@@ -39,6 +39,7 @@ class PlanesLayout {
   using Block = Vector<Lane, 16>;
   using Bits = Vector<Element, kLanes * sizeof(Element)>;
   using Buffer = PlaneCells<Lane, indexed>;
+  using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
  public:
   explicit PlanesLayout(const PoolJob& job)
@@ -48,11 +49,13 @@ class PlanesLayout {
         windows_per_plane_(job.depth.count * job.rows.count * job.columns.count) {}
 
   // So many cells as vectors of a cell in each plane. Lanes without a plane repeat the last one. A vector first has a
-  // block of cells of every kBlockLanes-th plane; transposed in blocks, it has one cell of them all.
-  ONNX_MAXPOOL_NOINLINE void pack(V* keys, int64_t first, int planes, int64_t first_cell, int64_t cells) const {
+  // block of cells of every kBlockLanes-th plane; transposed in blocks, it has one cell of them all. Returns whether a
+  // number was NaN.
+  ONNX_MAXPOOL_NOINLINE bool pack(V* keys, int64_t first, int planes, int64_t first_cell, int64_t cells) const {
     const CellReader<Element, Lane, indexed> reader = reader_;
     const int64_t per_plane = cells_per_plane_;
     const Element* const x = static_cast<const Element*>(job_.x) + first * per_plane + first_cell;
+    Watch watch;
     int64_t steps[kLanes];
     for (int i = 0; i < kLanes; ++i) steps[i] = (i < planes ? i : planes - 1) * per_plane;
     if (cells < kBlockLanes) {
@@ -60,17 +63,18 @@ class PlanesLayout {
       for (int i = 0; i < kLanes; ++i) {
         for (int64_t cell = 0; cell < cells; ++cell) copies[i][cell] = x[steps[i] + cell];
       }
-      pack_cells(keys, reader, [&](int i) { return copies[i]; });
-      return;
+      pack_cells(keys, reader, watch, [&](int i) { return copies[i]; });
+      return watch.any();
     }
     int64_t cell = 0;
     if constexpr (kHasSquares) {
-      for (; cell + kLanes <= cells; cell += kLanes) pack_square(keys + cell, x + cell, steps);
+      for (; cell + kLanes <= cells; cell += kLanes) pack_square(keys + cell, x + cell, steps, watch);
     }
     for (; cell < cells; cell += kBlockLanes) {
       const int64_t at = cell + kBlockLanes <= cells ? cell : cells - kBlockLanes;
-      pack_cells(keys + at, reader, [&](int i) { return x + steps[i] + at; });
+      pack_cells(keys + at, reader, watch, [&](int i) { return x + steps[i] + at; });
     }
+    return watch.any();
   }
 
   // Windows of each plane to the output, from this one of the plane on: the same way back.
@@ -97,10 +101,12 @@ class PlanesLayout {
   // each would be fetched more than once. Squares of narrow lanes would not fit the registers.
   static constexpr bool kHasSquares = sizeof(Element) == sizeof(Lane) && sizeof(Lane) >= 4 && kLanes > kBlockLanes;
 
-  ONNX_MAXPOOL_INLINE void pack_square(V* keys, const Element* x, const int64_t (&steps)[kLanes]) const {
+  ONNX_MAXPOOL_INLINE void pack_square(V* keys, const Element* x, const int64_t (&steps)[kLanes], Watch& watch) const {
     V square[kLanes];
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; ++i) square[i] = reader_.order.to_key(load<V>(x + steps[i]));
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; i += 2) watch.see(square[i], square[i + 1]);
     transpose<Lane, kLanes>(square);
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; ++i) keys[i] = square[i];
@@ -141,7 +147,7 @@ class PlanesLayout {
 
   // As many cells of each plane as a block has lanes.
   template <class CellsOf>
-  ONNX_MAXPOOL_INLINE static void pack_cells(V* keys, const CellReader<Element, Lane, indexed>& reader,
+  ONNX_MAXPOOL_INLINE static void pack_cells(V* keys, const CellReader<Element, Lane, indexed>& reader, Watch& watch,
                                              CellsOf cells_of) {
     V one[kBlockLanes], other[kBlockLanes];
     using Few = Vector<Element, kBlockLanes * sizeof(Element)>;
@@ -161,6 +167,8 @@ class PlanesLayout {
       one[i] = combine_blocks<V, Lane>(blocks);
       if constexpr (sizeof(Element) == sizeof(Lane)) one[i] = reader.order.to_key(one[i]);
     }
+#pragma GCC unroll 16
+    for (int i = 0; i < kBlockLanes; i += 2) watch.see(one[i], one[i + 1]);
     V *from = one, *to = other;
     transpose_in_blocks<Lane, kBlockLanes>(from, to);
 #pragma GCC unroll 16

@@ -71,7 +71,7 @@ class LaneLimits {
   using V = Vector<Lane, kVectorBytes>;
 
  public:
-  LaneLimits(int64_t begin, int64_t end) : most_(lanes_within<Lane, false>({V{} + kNowhere<Lane>}, begin, end).key) {}
+  LaneLimits(int64_t begin, int64_t end) : most_(lanes_within<Lane, false>({V{} + kGreatest<Lane>}, begin, end).key) {}
   ONNX_MAXPOOL_INLINE Cells<Lane, indexed> of(Cells<Lane, indexed> cells) const {
     cells.key = min(cells.key, most_);
     if constexpr (indexed) cells.position = max(cells.position, ~most_);  // kNowhere is ~kLowest
@@ -89,6 +89,7 @@ class ShortWindows {
   using Best = Cells<Lane, indexed>;
   using RowLine = Line<Lane, indexed>;
   using Writer = WindowWriter<Element, Lane, indexed>;
+  using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
  public:
   static constexpr int64_t kScratchBytes = 2 * kBests * RowLine::kArrays * sizeof(Lane);
@@ -116,7 +117,7 @@ class ShortWindows {
         scratch_(scratch) {}
 
   // The lines of the output from `begin` to `end`.
-  void pool(int64_t begin, int64_t end, Writer& writer) const {
+  void pool(int64_t begin, int64_t end, Writer& writer) {
     const int64_t rows = job_.rows.count, slice = begin / rows, cells = job_.depth.size * slice_;
     int64_t y = begin % rows, z = slice % job_.depth.count;
     const Element* plane = x_ + slice / job_.depth.count * cells;
@@ -130,9 +131,12 @@ class ShortWindows {
     }
   }
 
+  // Whether a number was NaN.
+  bool has_nan() const { return has_nan_; }
+
  private:
   // The lines from `begin` to `end` of these slices of a plane.
-  void pool(const Element* plane, Window depth, int64_t begin, int64_t end, Writer& writer) const {
+  void pool(const Element* plane, Window depth, int64_t begin, int64_t end, Writer& writer) {
     if (!walks_) return pool_lines(plane, depth, begin, end, writer);
     for (int64_t next; begin < end; begin = next) {
       next = lesser(begin + kBand, end);
@@ -151,8 +155,7 @@ class ShortWindows {
     call(Number<3>{});
   }
 
-  ONNX_MAXPOOL_NOINLINE void pool_band(const Element* plane, Window depth, int64_t begin, int64_t end,
-                                       Writer& writer) const {
+  ONNX_MAXPOOL_NOINLINE void pool_band(const Element* plane, Window depth, int64_t begin, int64_t end, Writer& writer) {
     // Walks read and write whole vectors: not the lines of which one would leave the tensor, or the unit's outputs.
     const int64_t position = depth.start * slice_ + column_;
     const int64_t before = plane + position - x_;
@@ -182,7 +185,7 @@ class ShortWindows {
   // Of so many slices, from the one whose cell of row 0 and column_ has this position.
   template <bool fetches, class Write>
   ONNX_MAXPOOL_INLINE void pool_columns(const Element* plane, int64_t position, int64_t slices, int64_t begin,
-                                        int64_t end, const Write& write) const {
+                                        int64_t end, const Write& write) {
     RowLine here = {scratch_, scratch_ + (RowLine::kArrays - 1) * 2 * kBests}, next = line_at(here, kBests);
     // The usual windows are taken in the walk itself, which finds what it follows where it leaves its own.
     const bool at_once = height_ == length_ && length_ <= 3;
@@ -209,20 +212,24 @@ class ShortWindows {
   // it is not 0, of these and of the bests that there are.
   template <bool fetches, int height, int length, class Write>
   ONNX_MAXPOOL_NOINLINE void walk(const Element* plane, int64_t position, int64_t slices, int64_t x, int64_t begin,
-                                  int64_t end, const RowLine bests, Write write) const {
+                                  int64_t end, const RowLine bests, Write write) {
     // Meanwhile a share of the next band's rows and outputs is fetched, in the order of memory, if they may be far.
     [[maybe_unused]] const int64_t lines = end - begin, next_outputs = (count_ + x) * lines;
     [[maybe_unused]] const int64_t next_cells = position - x + (first_row_ + height - 1 + end) * width_ + x * lines;
     const LaneLimits<Lane, indexed> limits(-column_ - x, width_ - column_ - x);
     const CellReader<Element, Lane, indexed> reader = reader_;
     const int64_t width = width_, slice = slice_, rows = rows_, count = count_;
+    Watch watch;
     // A window that reaches beyond the map has the row at its edge, so that this row will do for those that there are
     // not.
     const auto row_at = [&](int64_t row) __attribute__((always_inline)) {
       const int64_t at = position + lesser(greater(row, 0), rows - 1) * width;
       Best best = cells_from<Lane, indexed>(reader.keys_once_at(plane + at), at);
+      watch.see(best.key);
       for (int64_t z = 1; z < slices; ++z) {
-        follow(best, cells_from<Lane, indexed>(reader.keys_once_at(plane + at + z * slice), at + z * slice));
+        const Best next = cells_from<Lane, indexed>(reader.keys_once_at(plane + at + z * slice), at + z * slice);
+        watch.see(next.key);
+        follow(best, next);
       }
       return limits.of(best);
     };
@@ -248,6 +255,7 @@ class ShortWindows {
       if constexpr (length > 0) write(x, windows<length>(here, bests.at(i)));
       bests.set(i, here);
     }
+    has_nan_ |= watch.any();
   }
 
   // The windows of so many lines in the columns from the x-th on.
@@ -270,13 +278,14 @@ class ShortWindows {
   }
 
   // Lines one after the other.
-  void pool_lines(const Element* plane, Window depth, int64_t begin, int64_t end, Writer& writer) const {
+  void pool_lines(const Element* plane, Window depth, int64_t begin, int64_t end, Writer& writer) {
     with_number(length_, [&](auto length) { pool_lines<length.value>(plane, depth, begin, end, writer); });
   }
   template <int length>
   ONNX_MAXPOOL_NOINLINE void pool_lines(const Element* plane, Window depth, int64_t begin, int64_t end,
-                                        Writer& unit_writer) const {
+                                        Writer& unit_writer) {
     Writer writer = unit_writer;
+    Watch watch;
     const PoolAxis row_axis = job_.rows;
     for (int64_t line = begin; line < end; ++line) {
       const Window rows = window_at(row_axis, line);
@@ -286,11 +295,11 @@ class ShortWindows {
       if constexpr (length <= kMostSlid) {
         if (first >= x_ && reader_.end - first >= (slices - 1) * slice_ + (height - 1) * width_ + end_) {
           if (slices == 1 && height == 3) {
-            slide<length>(RowsOf<3>{*this, first, offset, 1, 3}, writer);
+            slide<length>(RowsOf<3>{*this, first, offset, 1, 3}, writer, watch);
           } else if (slices == 1 && height == 2) {
-            slide<length>(RowsOf<2>{*this, first, offset, 1, 2}, writer);
+            slide<length>(RowsOf<2>{*this, first, offset, 1, 2}, writer, watch);
           } else {
-            slide<length>(RowsOf<0>{*this, first, offset, slices, height}, writer);
+            slide<length>(RowsOf<0>{*this, first, offset, slices, height}, writer, watch);
           }
           continue;
         }
@@ -298,6 +307,7 @@ class ShortWindows {
       writer = pool_at_edge<length>(plane, depth, rows, writer);
     }
     unit_writer = writer;
+    has_nan_ |= watch.any();
   }
 
   // The best over the rows of a product of windows. `rows` is 0 where they are not known to be so many, of one slice.
@@ -308,7 +318,7 @@ class ShortWindows {
     int64_t offset, slices, height;
 
     // The columns from the x-th on.
-    ONNX_MAXPOOL_INLINE Best at(int64_t x) const {
+    ONNX_MAXPOOL_INLINE Best at(int64_t x, Watch& watch) const {
       const int64_t width = windows.width_, slice = windows.slice_;
       const auto row = [&](int64_t at) __attribute__((always_inline)) {
         const auto& reader = windows.reader_;
@@ -317,12 +327,22 @@ class ShortWindows {
       };
       Best best = row(0);
       if constexpr (rows > 0) {
+        Best all[rows] = {best};
 #pragma GCC unroll 4
-        for (int y = 1; y < rows; ++y) follow(best, row(y * width));
+        for (int y = 1; y < rows; ++y) all[y] = row(y * width);
+        see_all<rows>(all, watch);
+#pragma GCC unroll 4
+        for (int y = 1; y < rows; ++y) follow(best, all[y]);
       } else {
-        for (int64_t y = 1; y < height; ++y) follow(best, row(y * width));
+        const auto add = [&](int64_t at) __attribute__((always_inline)) {
+          const Best next = row(at);
+          watch.see(next.key);
+          follow(best, next);
+        };
+        watch.see(best.key);
+        for (int64_t y = 1; y < height; ++y) add(y * width);
         for (int64_t z = 1; z < slices; ++z) {
-          for (int64_t y = 0; y < height; ++y) follow(best, row(z * slice + y * width));
+          for (int64_t y = 0; y < height; ++y) add(z * slice + y * width);
         }
       }
       return along_row(best, offset + x);
@@ -330,28 +350,28 @@ class ShortWindows {
   };
 
   template <int length, class Rows>
-  ONNX_MAXPOOL_INLINE void slide(const Rows& rows, Writer& writer) const {
+  ONNX_MAXPOOL_INLINE void slide(const Rows& rows, Writer& writer, Watch& watch) const {
     const int64_t last = last_, end = end_;
     writer.write_line_by(count_, [&](const auto& write) __attribute__((always_inline)) {
-      Best here = at_first_.of(rows.at(0));
+      Best here = at_first_.of(rows.at(0, watch));
       int64_t x = 0;
       for (; x + kLanes < last; x += kLanes) {
-        const Best next = rows.at(x + kLanes);
+        const Best next = rows.at(x + kLanes, watch);
         write(x, windows<length>(here, next));
         here = next;
       }
       if (x < last) {
-        const Best next = at_last_.of(rows.at(last));
+        const Best next = at_last_.of(rows.at(last, watch));
         write(x, windows<length>(here, next));
         here = next;
       }
-      write(last, windows<length>(here, last + kLanes < end ? beyond_.of(rows.at(last + kLanes)) : here));
+      write(last, windows<length>(here, last + kLanes < end ? beyond_.of(rows.at(last + kLanes, watch)) : here));
     });
   }
 
   // A line whose vectors would leave the tensor. By value, so that no writer has to lie in memory.
   template <int length>
-  ONNX_MAXPOOL_RARE Writer pool_at_edge(const Element* plane, Window depth, Window rows, Writer writer) const {
+  ONNX_MAXPOOL_RARE Writer pool_at_edge(const Element* plane, Window depth, Window rows, Writer writer) {
     Best here = best_at_edge(plane, depth, rows, column_);
     writer.write_line(count_, [&](int64_t x) __attribute__((always_inline)) {
       const Best next = best_at_edge(plane, depth, rows, column_ + x + kLanes), best = windows<length>(here, next);
@@ -362,9 +382,10 @@ class ShortWindows {
   }
 
   // The columns from this one on: nothing outside of the tensor is read.
-  ONNX_MAXPOOL_RARE Best best_at_edge(const Element* plane, Window depth, Window rows, int64_t column) const {
+  ONNX_MAXPOOL_RARE Best best_at_edge(const Element* plane, Window depth, Window rows, int64_t column) {
     const int64_t begin = greater(column, 0), end = lesser(column + kLanes, width_);
     Best best = padding<Lane, indexed>();
+    Watch watch;
     if (begin >= end) return best;
     for (int64_t z = depth.start; z < depth.end; ++z) {
       for (int64_t y = rows.start; y < rows.end; ++y) {
@@ -376,9 +397,12 @@ class ShortWindows {
                            static_cast<size_t>(end - begin) * sizeof(Element));
           from = copy;
         }
-        best = either(best, cells_from<Lane, indexed>(reader_.keys_at(from), at));
+        const Best next = cells_from<Lane, indexed>(reader_.keys_at(from), at);
+        watch.see(next.key);
+        best = either(best, next);
       }
     }
+    has_nan_ |= watch.any();
     return lanes_within(best, begin - column, end - column);
   }
 
@@ -395,6 +419,7 @@ class ShortWindows {
   // have none, as each window has a cell of the map.
   const LaneLimits<Lane, indexed> at_first_, at_last_, beyond_;
   Lane* const scratch_;  // of walks: a vector for each line, twice
+  bool has_nan_ = false;
 };
 
 // The plan by walks.
@@ -405,12 +430,13 @@ struct WalkPool {
   static int64_t units(const PoolJob& job) { return units_of_lines(job); }
   static size_t scratch_bytes(const PoolJob&) { return ShortWindows<Element, Lane, indexed>::kScratchBytes; }
 
-  static void run(const PoolJob& job, int64_t unit, void* scratch) {
+  static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);
     const PoolAxis& columns = job.columns;
     WindowWriter<Element, Lane, indexed> writer(job, lines.start, lines.end);
-    ShortWindows<Element, Lane, indexed>(job, columns.first, columns.count, true, static_cast<Lane*>(scratch))
-        .pool(lines.start, lines.end, writer);
+    ShortWindows<Element, Lane, indexed> windows(job, columns.first, columns.count, true, static_cast<Lane*>(scratch));
+    windows.pool(lines.start, lines.end, writer);
+    return !windows.has_nan();
   }
 };
 

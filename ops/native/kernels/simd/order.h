@@ -29,18 +29,18 @@ struct KeyOrder {
   }
 };
 
-// What ROIs are pooled by: keys; or, of float and double, numbers as they are where none of them is NaN. The maximum of
-// numbers is one instruction of all x86 processors, that of keys so wide only of some, and numbers have no way in and
-// out. Which of two zeros is the maximum of numbers differs, so that of these types each is +0.
+// What is pooled where no index is wanted: keys; or, of float and double, numbers as they are where none of them is
+// NaN. The maximum of numbers is one instruction of all x86 processors, that of keys so wide only of some, and numbers
+// have no way in and out. Which of two zeros is the maximum of numbers differs, so that of these types each is +0.
 template <class Key>
-struct RoiOrder : KeyOrder<Key> {
+struct ValueOrder : KeyOrder<Key> {
   using KeyOrder<Key>::KeyOrder;
   ONNX_MAXPOOL_INLINE Key from_key(Key key) const {
-    return KeyOrder<Key>::from_key(static_cast<Key>(key + (kMerges && key == minus_zero())));
+    return KeyOrder<Key>::from_key(static_cast<Key>(key + (kMerges && this->mask != 0 && key == minus_zero())));
   }
   template <class V>
   ONNX_MAXPOOL_INLINE V from_key(V key) const {
-    if constexpr (kMerges) key -= key == minus_zero();  // of a vector, true is -1
+    if constexpr (kMerges) key += (key == minus_zero()) & static_cast<Key>(this->mask != 0);  // integers stay
     return KeyOrder<Key>::from_key(key);
   }
 
@@ -66,11 +66,11 @@ struct NumberOrder {
   }
 };
 template <>
-struct RoiOrder<float> : NumberOrder<float> {
+struct ValueOrder<float> : NumberOrder<float> {
   using NumberOrder::NumberOrder;
 };
 template <>
-struct RoiOrder<double> : NumberOrder<double> {
+struct ValueOrder<double> : NumberOrder<double> {
   using NumberOrder::NumberOrder;
 };
 
@@ -83,8 +83,13 @@ inline __m256i unordered(__m256 a, __m256 b) { return _mm256_castps_si256(_mm256
 inline __m256i unordered(__m256d a, __m256d b) { return _mm256_castpd_si256(_mm256_cmp_pd(a, b, _CMP_UNORD_Q)); }
 #endif
 #if defined(__AVX512F__)
-inline unsigned unordered(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
-inline unsigned unordered(__m512d a, __m512d b) { return _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q); }
+// One instruction that also keeps what is known: of these lanes, those where neither number is NaN.
+inline __mmask16 still_ordered(__mmask16 lanes, __m512 a, __m512 b) {
+  return _mm512_mask_cmp_ps_mask(lanes, a, b, _CMP_ORD_Q);
+}
+inline __mmask8 still_ordered(__mmask8 lanes, __m512d a, __m512d b) {
+  return _mm512_mask_cmp_pd_mask(lanes, a, b, _CMP_ORD_Q);
+}
 #endif
 #endif
 
@@ -93,23 +98,37 @@ template <class V, class Lane = __typeof__(V{}[0] + V{}[0])>
 class NanWatch {
  public:
   void see(V, V) {}
+  void see(V) {}
+  void see(NanWatch) {}
   static constexpr bool any() { return false; }
 };
 #if defined(__SSE2__)
-template <class V>
+template <class V, int bytes = sizeof(V)>
 class NumberNanWatch {
  public:
   ONNX_MAXPOOL_INLINE void see(V a, V b) { found_ |= unordered(a, b); }
-  ONNX_MAXPOOL_INLINE bool any() const {
-    if constexpr (sizeof(V) == 64)
-      return found_ != 0;
-    else
-      return !all_false(found_);
-  }
+  ONNX_MAXPOOL_INLINE void see(V v) { see(v, v); }
+  ONNX_MAXPOOL_INLINE void see(const NumberNanWatch& other) { found_ |= other.found_; }
+  ONNX_MAXPOOL_INLINE bool any() const { return !all_false(found_); }
 
  private:
   decltype(unordered(V{}, V{})) found_{};
 };
+#if defined(__AVX512F__)
+template <class V>
+class NumberNanWatch<V, 64> {
+ public:
+  ONNX_MAXPOOL_INLINE void see(V a, V b) { ordered_ = still_ordered(ordered_, a, b); }
+  ONNX_MAXPOOL_INLINE void see(V v) { see(v, v); }
+  ONNX_MAXPOOL_INLINE void see(const NumberNanWatch& other) { ordered_ &= other.ordered_; }
+  ONNX_MAXPOOL_INLINE bool any() const { return ordered_ != kAll; }
+
+ private:
+  using Mask = decltype(still_ordered({}, V{}, V{}));
+  static constexpr Mask kAll = static_cast<Mask>(-1);
+  Mask ordered_ = kAll;
+};
+#endif
 template <class V>
 class NanWatch<V, float> : public NumberNanWatch<V> {};
 template <class V>
