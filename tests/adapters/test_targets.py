@@ -103,10 +103,10 @@ def test_every_target_equals_the_reference() -> None:
 
 def test_every_target_passes_the_tests_of_large_maps_and_of_what_is_drawn() -> None:
     """But for the last, which is the one that the tests run on anyway."""
-    operators = [f"operators/test_{name}.py" for name in ("max_roi_pool", "max_pooling1", "adaptive_max_pool")]
-    files = ["core/test_roi_properties.py", "core/test_pool_properties.py", *operators]
-    chosen = ["-k", "native_and_reference or large_map or larger_than_the_cache", *files]
+    names = ("max_roi_pool", "max_pooling1", "adaptive_max_pool", "windows_of_numbers")
+    files = ["core/test_roi_properties.py", "core/test_pool_properties.py", *(f"operators/test_{n}.py" for n in names)]
+    chosen = ["-k", "native_and_reference or large_map or larger_than_the_cache or single_nan or one_sign", *files]
     for target in targets_here()[:-1]:
         done = run_with_target(target, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
         assert done.returncode == 0, f"{target}: {done.stdout}"
-        assert "30 passed" in done.stdout
+        assert "140 passed" in done.stdout

@@ -1,6 +1,7 @@
 """Windows without indices in float and double, which are pooled as the numbers that they are: rules G3, G4 and G6.
 
-Of MaxPooling1 and AdaptiveMaxPool, whose first runs try plans: each case runs often enough for all of them.
+Of MaxPooling1 and AdaptiveMaxPool. A node's first runs try the plans that should be about the fastest: each case runs
+often enough for all of these. The native fuzzer asks every plan, of each instruction set.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import onnx_maxpool
 from onnx_maxpool.types import Array
 
 RUNS = 24
-"""For all plans to be tried."""
+"""Until a node's trials are over."""
 
 CASES = {
     "one column apart": ((2, 20, 30, 37), (3, 3), (1, 1), (1, 1)),
@@ -41,12 +42,13 @@ def of_windows(case: str, x: Array) -> onnx.ModelProto:
     return model("MaxPooling1", 5, {"X": x}, **attributes)
 
 
-def same_in_all_runs(proto: onnx.ModelProto, given: dict[str, Array]) -> None:
-    """The reference's output in each run, and the same bits in all."""
+def same_in_all_runs(proto: onnx.ModelProto, given: dict[str, Array]) -> Array:
+    """The output, which is the reference's in each run, with the same bits in all."""
     session = onnx_maxpool.load(proto)
     outputs = [onnx_maxpool.run(session, given)[0] for _ in range(RUNS)]
     assert_same(outputs[0], reference(proto, given)[0])
     assert {output.tobytes() for output in outputs} == {outputs[0].tobytes()}
+    return outputs[0]
 
 
 def numbers(case: str, seed: int) -> Array:
@@ -77,19 +79,20 @@ def test_a_single_nan(case: str, nan: float, place: str) -> None:
     same_in_all_runs(of_windows(case, x), {"X": x})
 
 
-@pytest.mark.parametrize("nans", [0, 1])
 @pytest.mark.parametrize("case", CASES)
-def test_zeros_have_one_sign(case: str, nans: int) -> None:
+def test_zeros_have_one_sign(case: str) -> None:
     """G4 leaves it open, but a node's runs must not differ, nor may a NaN elsewhere decide."""
     x = np.random.default_rng(11).choice(np.array([-1, -0.0, 0], np.float32), CASES[case][0])
-    x.ravel()[:nans] = np.nan
     proto = of_windows(case, x)
-    same_in_all_runs(proto, {"X": x})
-    y = onnx_maxpool.run(onnx_maxpool.load(proto), {"X": x})[0]
-    assert not np.signbit(y[y == 0]).any()
+    y = same_in_all_runs(proto, {"X": x})
+    x.ravel()[0] = np.nan
+    with_nan = same_in_all_runs(proto, {"X": x})
+    others = ~np.isnan(with_nan)
+    assert not others.all()
+    assert with_nan[others].tobytes() == y[others].tobytes()
 
 
-@pytest.mark.parametrize("sizes", [(7, 5), (1, 1), (31, 40), (16, 50)])
+@pytest.mark.parametrize("sizes", [(7, 5), (1, 1), (31, 20), (16, 50), (11, 13)])
 @pytest.mark.parametrize("nans", [0, 1, 40])
 def test_adaptive_sizes_in_double(sizes: tuple[int, ...], nans: int) -> None:
     """A2, G3."""

@@ -1,4 +1,4 @@
-// Float and double are pooled as numbers where a processor compares them as programs expect, and as keys elsewhere.
+// Float and double are pooled as numbers by x86 processors that compare them as programs expect, and as keys by others.
 #pragma once
 
 #include "kernels/simd/vector.h"

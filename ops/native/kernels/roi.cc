@@ -138,14 +138,18 @@ class RoiPool {
         bins_(Memory::bins_of(job.dims)),
         writer_(map_.order, job.tables.at_once, bins_, scratch_.buffers) {}
 
+  // What an ROI's bins reach along an axis: they overlap or touch, so that none between the first and the last is left
+  // out.
+  static RoiWindow span_of(const RoiWindow* bins, int64_t count) { return {bins[0].start, bins[count - 1].end}; }
+
   // The rows of the map that the ROIs reach.
   static RoiWindow rows_of(const RoiJob& job, const int64_t* rois, int64_t count) {
     const int64_t bins_y = job.dims.bins_y;
     RoiWindow all = {static_cast<int32_t>(job.dims.height), 0};
     for (int64_t i = 0; i < count; ++i) {
-      const RoiWindow* rows = job.rows + rois[i] * bins_y;
-      if (rows[0].start < all.start) all.start = rows[0].start;
-      if (rows[bins_y - 1].end > all.end) all.end = rows[bins_y - 1].end;
+      const RoiWindow rows = span_of(job.rows + rois[i] * bins_y, bins_y);
+      if (rows.start < all.start) all.start = rows.start;
+      if (rows.end > all.end) all.end = rows.end;
     }
     return all;
   }
@@ -153,27 +157,27 @@ class RoiPool {
   // Whether an ROI has fewer rows of the map than bins. Most bins have one or two of them then: more only where
   // rounding has it so, or at the map's edges.
   bool has_fewer_rows_than_bins(int64_t roi) const {
-    const RoiWindow* rows = job_.rows + roi * job_.dims.bins_y;
-    return rows[job_.dims.bins_y - 1].end - rows[0].start < job_.dims.bins_y;
+    const RoiWindow rows = span_of(job_.rows + roi * job_.dims.bins_y, job_.dims.bins_y);
+    return rows.end - rows.start < job_.dims.bins_y;
   }
 
   // Has the ROI's cells fetched.
   ONNX_MAXPOOL_INLINE void fetch(int64_t roi) const {
-    const RoiWindow *rows = job_.rows + roi * job_.dims.bins_y, *columns = job_.columns + roi * job_.dims.bins_x;
-    map_.fetch({rows[0].start, rows[job_.dims.bins_y - 1].end}, {columns[0].start, columns[job_.dims.bins_x - 1].end});
+    const int64_t bins_y = job_.dims.bins_y, bins_x = job_.dims.bins_x;
+    map_.fetch(span_of(job_.rows + roi * bins_y, bins_y), span_of(job_.columns + roi * bins_x, bins_x));
   }
 
   // An ROI's windows, and where its bins are kept.
   struct Roi {
     const RoiWindow *rows, *columns;
-    RoiWindow span;  // of all columns: bins overlap or touch, so that none between the first and the last is left out
+    RoiWindow span;  // of all columns
     BinWidths widths;
     V* bins;
   };
   ONNX_MAXPOOL_INLINE Roi roi_of(int64_t roi, int64_t slot) const {
     const int64_t bins_x = job_.dims.bins_x;
     const RoiWindow* const columns = job_.columns + roi * bins_x;
-    const RoiWindow span = {columns[0].start, columns[bins_x - 1].end};
+    const RoiWindow span = span_of(columns, bins_x);
     const int32_t width = span.end - span.start;  // of the only bin, if there is one
     return {job_.rows + roi * job_.dims.bins_y, columns, span, bins_x == 1 ? BinWidths{width, width} : job_.widths[roi],
             scratch_.bins + slot * bins_};

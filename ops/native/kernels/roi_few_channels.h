@@ -170,7 +170,7 @@ class FewChannelsPool {
     const RoiWindow* const columns = job_.columns + roi * dims.bins_x;
     const PoolJob planes = this->planes();
     const LineFiller<Key, Key, false> filler(planes);
-    WindowWriter<Key, Key, false> writer(planes, first, first + channels * bins_y);
+    WindowWriter<Key, Key, false, ValueOrder<Key>> writer(planes, first, first + channels * bins_y);
     const auto write = [&](const auto& bins, int64_t wanted) { writer.write(bins, wanted); };
     Bins bins;
     const Key* plane = plane_of(image);

@@ -48,6 +48,12 @@ class WindowPool {
     return static_cast<size_t>(lines_at_once(job) * line_elements(job)) * sizeof(Lane);
   }
 
+  // use(begin, end) of each piece of the outputs that a unit writes.
+  template <class Use>
+  static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
+    piece_of_lines(job, unit, use);
+  }
+
   // Returns whether all is pooled: where a number was NaN, keys have to pool the unit.
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);
@@ -242,16 +248,24 @@ const PoolKernel* kernel_of() {
   return &kernel;
 }
 
-// The same of what pools numbers too, where there are any and no index is wanted.
+// The same of what pools numbers too, where there are any and no index is wanted. Where keys have to pool them after
+// all, a zero becomes +0, as that of numbers is: whether there is a NaN elsewhere must not be seen.
 template <template <class, class, bool> class Pool, class Cells>
 void run_pool(const PoolJob& job, int64_t unit, void* scratch) {
-  using Element = typename Cells::Element;
-  using Number = typename PooledAs<Element>::type;
+  using Keys = Pool<typename Cells::Element, typename Cells::Lane, Cells::kIndexed>;
+  using Number = typename PooledAs<typename Cells::Element>::type;
   if constexpr (!Cells::kIndexed && kAreNumbers<Number>) {
-    const bool are_numbers = job.order.mask != 0;
-    if (are_numbers && compares_numbers() && Pool<Number, Number, false>::run(job, unit, scratch)) return;
+    if (job.order.mask != 0 && compares_numbers()) {
+      if (Pool<Number, Number, false>::run(job, unit, scratch)) return;
+      Keys::run(job, unit, scratch);
+      Keys::each_piece(job, unit, [&](int64_t begin, int64_t end) {
+        Number* const y = static_cast<Number*>(job.y);
+        for (int64_t i = begin; i < end; ++i) y[i] += Number{};
+      });
+      return;
+    }
   }
-  Pool<Element, typename Cells::Lane, Cells::kIndexed>::run(job, unit, scratch);
+  Keys::run(job, unit, scratch);
 }
 template <template <class, class, bool> class Pool, class Cells>
 const PoolKernel* kernel_of() {

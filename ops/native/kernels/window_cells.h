@@ -1,4 +1,5 @@
-// What is known of as many cells as a vector has lanes, and how two such are combined.
+// What is known of as many cells as a vector has lanes, and how two such are combined. In the plans for windows, keys
+// are integers of the elements' order (simd/order.h) or, of float and double without indices, the numbers themselves.
 #pragma once
 
 #include "kernels/simd/shuffle.h"
@@ -194,6 +195,21 @@ template <int count, class Lane, bool indexed, class Watch>
 ONNX_MAXPOOL_INLINE void see_all(const Cells<Lane, indexed>* cells, Watch& watch) {
 #pragma GCC unroll 4
   for (int i = 0; i < count; i += 2) watch.see(cells[i].key, cells[i + 1 < count ? i + 1 : i].key);
+}
+
+// The best over so many rows, earlier ones first, each pair of which a watch sees at once.
+template <int count, class Lane, bool indexed, class Watch, class Row>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> best_of(Watch& watch, const Row& row) {
+  Cells<Lane, indexed> best = row(0), last = best;
+#pragma GCC unroll 4
+  for (int i = 1; i < count; ++i) {
+    const Cells<Lane, indexed> next = row(i);
+    if (i % 2 == 1) watch.see(last.key, next.key);
+    follow(best, next);
+    last = next;
+  }
+  if (count % 2 == 1) watch.see(last.key);
+  return best;
 }
 
 // Lane i is that of `cells` and then `next` which is `n` further.

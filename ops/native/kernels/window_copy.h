@@ -16,7 +16,7 @@ class CopyPool {
 
  public:
   static bool takes(const PoolJob& job) {
-    return is_copied(job.depth) && is_copied(job.rows) && is_copied(job.columns);
+    return is_identity(job.depth) && is_identity(job.rows) && is_identity(job.columns);
   }
 
   static int64_t units(const PoolJob& job) { return units_of_lines(job); }
@@ -36,12 +36,6 @@ class CopyPool {
   }
 
  private:
-  // No window is empty, so that the only one of a single cell has it.
-  static bool is_copied(const PoolAxis& axis) {
-    const bool slides_by_one = !axis.even && axis.grain == 1 && axis.first == 0 && axis.step == 1 && axis.length == 1;
-    return axis.count == axis.size && (axis.size == 1 || slides_by_one);
-  }
-
   // With indices, cells that are equal have one output, as where windows have several (G4, G5). Not by memcpy, which
   // takes up to five times as long where it leaves the work to the processor (rep movsb of AMD's Zen 3).
   static void copy(Order job_order, const Element* x, int64_t cells, Element* y) {

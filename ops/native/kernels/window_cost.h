@@ -156,12 +156,11 @@ struct AxisWork {
 };
 
 inline AxisWork axis_work(const PoolAxis& axis, int64_t lanes) {
-  AxisWork work = {axis.size, axis.count, 0, 0, axis.size == axis.count};
+  AxisWork work = {axis.size, axis.count, 0, 0, is_identity(axis)};
   for (int64_t i = 0; i < axis.count; ++i) {
     const int64_t length = axis.windows[i].end - axis.windows[i].start;
     work.cells += length;
     work.vectors += (length + lanes - 1) / lanes;
-    work.is_identity &= axis.windows[i].start == i && length == 1;
   }
   return work;
 }

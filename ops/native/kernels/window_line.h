@@ -40,7 +40,15 @@ ONNX_MAXPOOL_INLINE Line<Lane, indexed> line_at(const Line<Lane, indexed>& lines
 
 template <class Element, bool indexed>
 struct OrderFor {
-  using type = ValueOrder<Element>;
+  using type = KeyOrder<Element>;
+};
+template <>
+struct OrderFor<float, false> {
+  using type = ValueOrder<float>;
+};
+template <>
+struct OrderFor<double, false> {
+  using type = ValueOrder<double>;
 };
 template <class Element>
 struct OrderFor<Element, true> {
@@ -61,7 +69,7 @@ class CellReader {
 
   using Watch = NanWatch<V>;
 
-  // The cells of a row from `from` on.
+  // The cells of a row from `from` on. Numbers go to the watch and to the maximum.
   ONNX_MAXPOOL_INLINE V keys_at(const Element* from) const {
     if constexpr (kVectorBytes < 64 || kAreNumbers<Lane>) return keys_once_at(from);
     return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(from)));
@@ -234,13 +242,10 @@ class LineFiller {
   template <int count, class KeysAt>
   ONNX_MAXPOOL_INLINE static void add_cells(Line<Lane, indexed> line, const int64_t* offsets, bool first, int64_t x,
                                             int64_t to, Watch& watch, KeysAt keys_at_row) {
-    Cells<Lane, indexed> rows[count];
-#pragma GCC unroll 4
-    for (int i = 0; i < count; ++i) rows[i] = cells_of_row<Lane, indexed>(keys_at_row(i), offsets[i]);
-    see_all<count>(rows, watch);
-#pragma GCC unroll 4
-    for (int i = 1; i < count; ++i) follow(rows[0], rows[i]);
-    Cells<Lane, indexed> best = along_row(rows[0], x);
+    Cells<Lane, indexed> best = best_of<count, Lane, indexed>(watch, [&](int i) __attribute__((always_inline)) {
+      return cells_of_row<Lane, indexed>(keys_at_row(i), offsets[i]);
+    });
+    best = along_row(best, x);
     if (!first) {
       Cells<Lane, indexed> earlier = line.at(to + x);
       follow(earlier, best);

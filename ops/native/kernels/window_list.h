@@ -45,6 +45,12 @@ inline void list_windows(const PoolAxis& axis, int64_t first, int64_t count, Win
   }
 }
 
+// Whether each cell is a window of its own. No window is empty, so that the only one of a single cell has it.
+inline bool is_identity(const PoolAxis& axis) {
+  if (axis.count != axis.size || axis.grain != 1) return false;
+  return axis.even || axis.size == 1 || (axis.first == 0 && axis.step == 1 && axis.length == 1);
+}
+
 // A job's lines, each a row of windows; and how they are shared out to units, by the size of the window in the middle.
 inline int64_t lines(const PoolJob& job) { return job.planes * job.depth.count * job.rows.count; }
 inline int64_t lines_per_unit(const PoolJob& job) {
@@ -58,6 +64,13 @@ inline int64_t units_of_lines(const PoolJob& job) {
 inline Window lines_of_unit(const PoolJob& job, int64_t unit) {
   const int64_t per_unit = lines_per_unit(job), begin = unit * per_unit, left = lines(job) - begin;
   return {begin, left < per_unit ? begin + left : begin + per_unit};
+}
+
+// use(begin, end) of the outputs that a unit of lines writes.
+template <class Use>
+void piece_of_lines(const PoolJob& job, int64_t unit, const Use& use) {
+  const Window lines = lines_of_unit(job, unit);
+  use(lines.start * job.columns.count, lines.end * job.columns.count);
 }
 
 // A number that is known when code is compiled, as an argument.

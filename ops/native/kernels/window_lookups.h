@@ -87,6 +87,12 @@ class LookupPool {
     return static_cast<size_t>(lookup_pieces<Lane>(job).count) * sizeof(Piece);
   }
 
+  // use(begin, end) of each piece of the outputs that a unit writes.
+  template <class Use>
+  static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
+    piece_of_lines(job, unit, use);
+  }
+
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);
     return !LookupPool(job, scratch).pool(lines.start, lines.end);

@@ -46,10 +46,23 @@ class MapPool {
 
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Bands bands = bands_of(job);
-    const int64_t first = unit / bands.count * bands.planes_per_unit, left = job.planes - first;
+    const Window planes = planes_of(job, bands, unit);
     MapPool pool(job, bands, unit % bands.count, static_cast<Lane*>(scratch));
-    pool.pool_planes(first, first + (left < bands.planes_per_unit ? left : bands.planes_per_unit));
+    pool.pool_planes(planes.start, planes.end);
     return !pool.has_nan_;
+  }
+
+  // use(begin, end) of each piece of the outputs that a unit writes.
+  template <class Use>
+  static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
+    const Bands bands = bands_of(job);
+    const Window planes = planes_of(job, bands, unit);
+    const PoolAxis& outer = bands.flat ? job.rows : job.depth;
+    const int64_t per_plane = job.depth.count * job.rows.count * job.columns.count, of_window = per_plane / outer.count;
+    const int64_t first = unit % bands.count * bands.outputs, left = outer.count - first;
+    const int64_t begin = planes.start * per_plane + first * of_window;  // more than one plane has no bands
+    const int64_t of_plane = (left < bands.outputs ? left : bands.outputs) * of_window;
+    use(begin, begin + (planes.end - planes.start) * of_plane);
   }
 
  private:
@@ -110,6 +123,11 @@ class MapPool {
     }
     bands.planes_per_unit = bands.count > 1 ? 1 : pieces_per_unit(job, job.planes, work_of_plane(job));
     return bands;
+  }
+
+  static Window planes_of(const PoolJob& job, const Bands& bands, int64_t unit) {
+    const int64_t first = unit / bands.count * bands.planes_per_unit, left = job.planes - first;
+    return {first, first + (left < bands.planes_per_unit ? left : bands.planes_per_unit)};
   }
 
   MapPool(const PoolJob& job, const Bands& bands, int64_t band, Lane* scratch)

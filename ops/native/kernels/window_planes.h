@@ -44,10 +44,25 @@ class PlanesPool {
 
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Bands bands = bands_of(job);
-    const int64_t per_unit = groups_per_unit(job, bands), begin = unit / bands.count * per_unit;
+    const Window all = groups_of(job, bands, unit);
     PlanesPool pool(job, bands, unit % bands.count, scratch);
-    for (int64_t group = begin; group < begin + per_unit && group < groups(job); ++group) pool.pool_group(group);
+    for (int64_t group = all.start; group < all.end; ++group) pool.pool_group(group);
     return !pool.has_nan_;
+  }
+
+  // use(begin, end) of each piece of the outputs that a unit writes: in each plane, as planes have bands.
+  template <class Use>
+  static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
+    const Bands bands = bands_of(job);
+    const Window all = groups_of(job, bands, unit);
+    const PoolAxis& outer = is_flat(job) ? job.rows : job.depth;
+    const int64_t per_plane = job.depth.count * job.rows.count * job.columns.count, of_window = per_plane / outer.count;
+    const int64_t first = unit % bands.count * bands.outputs, left = outer.count - first;
+    const int64_t of_plane = (left < bands.outputs ? left : bands.outputs) * of_window;
+    for (int64_t plane = all.start * kLanes; plane < all.end * kLanes && plane < job.planes; ++plane) {
+      const int64_t begin = plane * per_plane + first * of_window;
+      use(begin, begin + of_plane);
+    }
   }
 
  private:
@@ -63,6 +78,11 @@ class PlanesPool {
   static int64_t groups(const PoolJob& job) { return (job.planes + kLanes - 1) / kLanes; }
   static int64_t groups_per_unit(const PoolJob& job, const Bands& bands) {
     return bands.count > 1 ? 1 : pieces_per_unit(job, groups(job), kLanes * work_of_plane(job));
+  }
+
+  static Window groups_of(const PoolJob& job, const Bands& bands, int64_t unit) {
+    const int64_t per_unit = groups_per_unit(job, bands), begin = unit / bands.count * per_unit;
+    return {begin, begin + per_unit < groups(job) ? begin + per_unit : groups(job)};
   }
 
   static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -163,10 +183,10 @@ class PlanesPool {
   // The best over columns and rows, in a buffer of its own or where the last stage is to put it.
   Buffer pool_slice(int64_t first, int planes, int64_t slice, Buffer last) {
     const int64_t first_cell = (slice * job_.rows.size + rows_.start) * columns_.size;
-    const bool rows_too = !is_identity(rows_);
+    const bool rows_too = !is_identity(job_.rows);
     has_nan_ |= layout_.pack(buffers_[0].keys, first, planes, first_cell, rows_.size * columns_.size);
     Buffer found = buffers_[0];
-    if (indexed || !is_identity(columns_)) {
+    if (indexed || !is_identity(job_.columns)) {
       const Buffer to = rows_too || flat_ ? buffers_[1] : last;
       if (columns_.tap > 1) combine_cells(columns_, found, rows_.size * columns_.size, 1, true, first_cell);
       if (columns_.tap > 1) {
@@ -181,14 +201,6 @@ class PlanesPool {
     if (rows_.tap > 1) combine_cells(rows_, found, rows_.size * columns_.count, columns_.count, false, 0);
     fold_axis<false>(rows_, found, to, 1, columns_.count, 0);
     return to;
-  }
-
-  static bool is_identity(const Part& part) {
-    if (part.count != part.size) return false;
-    for (int64_t i = 0; i < part.count; ++i) {
-      if (part.windows[i].start != part.start + i || part.windows[i].end != part.start + i + 1) return false;
-    }
-    return true;
   }
 
   // Makes each of `cells` the best of as many as `part.tap`, `apart` vectors from one to the next.

@@ -46,7 +46,7 @@ template <class Lane, bool indexed>
 bool can_be_walked(const PoolJob& job, int64_t element_size) {
   constexpr int64_t kFewWindows = 8, kShortLine = 144, kNear = 16 << 20;
   constexpr int kMost = kMostWalked<Lane, indexed>;
-  // Narrower vectors take several operations to compare such lanes, or to follow positions.
+  // Narrower vectors take several operations to compare such keys, or to follow positions.
   constexpr bool kIsFaster = !(indexed ? kVectorBytes < 64 : kVectorBytes == 16 && sizeof(Lane) == 8);
   if (!kIsFaster || !slides_by_one(job.rows, kMost) || !slides_by_one(job.columns, kMost)) return false;
   // Of several slices, a walk does not come to cells in the order of their positions.
@@ -325,25 +325,21 @@ class ShortWindows {
         const Element* const from = first + at + x;
         return cells_of_row<Lane, indexed>(rows > 0 ? reader.keys_once_at(from) : reader.keys_at(from), at);
       };
-      Best best = row(0);
       if constexpr (rows > 0) {
-        Best all[rows] = {best};
-#pragma GCC unroll 4
-        for (int y = 1; y < rows; ++y) all[y] = row(y * width);
-        see_all<rows>(all, watch);
-#pragma GCC unroll 4
-        for (int y = 1; y < rows; ++y) follow(best, all[y]);
-      } else {
-        const auto add = [&](int64_t at) __attribute__((always_inline)) {
-          const Best next = row(at);
-          watch.see(next.key);
-          follow(best, next);
-        };
-        watch.see(best.key);
-        for (int64_t y = 1; y < height; ++y) add(y * width);
-        for (int64_t z = 1; z < slices; ++z) {
-          for (int64_t y = 0; y < height; ++y) add(z * slice + y * width);
-        }
+        const auto best =
+            best_of<rows, Lane, indexed>(watch, [&](int y) __attribute__((always_inline)) { return row(y * width); });
+        return along_row(best, offset + x);
+      }
+      Best best = row(0);
+      watch.see(best.key);
+      const auto add = [&](int64_t at) __attribute__((always_inline)) {
+        const Best next = row(at);
+        watch.see(next.key);
+        follow(best, next);
+      };
+      for (int64_t y = 1; y < height; ++y) add(y * width);
+      for (int64_t z = 1; z < slices; ++z) {
+        for (int64_t y = 0; y < height; ++y) add(z * slice + y * width);
       }
       return along_row(best, offset + x);
     }
@@ -429,6 +425,12 @@ struct WalkPool {
 
   static int64_t units(const PoolJob& job) { return units_of_lines(job); }
   static size_t scratch_bytes(const PoolJob&) { return ShortWindows<Element, Lane, indexed>::kScratchBytes; }
+
+  // use(begin, end) of each piece of the outputs that a unit writes.
+  template <class Use>
+  static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
+    piece_of_lines(job, unit, use);
+  }
 
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);

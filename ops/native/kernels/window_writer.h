@@ -6,9 +6,8 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-template <class Element, class Lane, bool indexed>
+template <class Element, class Lane, bool indexed, class OutputOrder = typename OrderFor<Element, indexed>::type>
 class WindowWriter {
-  using OutputOrder = typename OrderFor<Element, indexed>::type;
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   using Bits = Vector<Element, kLanes * sizeof(Element)>;
 

@@ -29,18 +29,19 @@ struct KeyOrder {
   }
 };
 
-// What is pooled where no index is wanted: keys; or, of float and double, numbers as they are where none of them is
-// NaN. The maximum of numbers is one instruction of all x86 processors, that of keys so wide only of some, and numbers
-// have no way in and out. Which of two zeros is the maximum of numbers differs, so that of these types each is +0.
+// What floating-point numbers are pooled by where no index is wanted: keys; or, of float and double, themselves where
+// none of them is NaN. The maximum of numbers is one instruction of all x86 processors, that of keys so wide only of
+// some, and numbers have no way in and out. Which of two zeros is the maximum of numbers differs, so that of these
+// types each is +0.
 template <class Key>
 struct ValueOrder : KeyOrder<Key> {
   using KeyOrder<Key>::KeyOrder;
   ONNX_MAXPOOL_INLINE Key from_key(Key key) const {
-    return KeyOrder<Key>::from_key(static_cast<Key>(key + (kMerges && this->mask != 0 && key == minus_zero())));
+    return KeyOrder<Key>::from_key(static_cast<Key>(key + (kMerges && key == minus_zero())));
   }
   template <class V>
   ONNX_MAXPOOL_INLINE V from_key(V key) const {
-    if constexpr (kMerges) key += (key == minus_zero()) & static_cast<Key>(this->mask != 0);  // integers stay
+    if constexpr (kMerges) key -= key == minus_zero();  // of a vector, true is -1
     return KeyOrder<Key>::from_key(key);
   }
 
