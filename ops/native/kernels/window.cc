@@ -54,7 +54,7 @@ class WindowPool {
     piece_of_lines(job, unit, use);
   }
 
-  // Returns whether all is pooled: where a number was NaN, keys have to pool the unit.
+  // Returns whether all is pooled: where a number was NaN, keys have to pool the unit, and what follows is left out.
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);
     WindowPool pool(job, lines.start, lines.end, scratch);
@@ -118,7 +118,7 @@ class WindowPool {
     if (is_one_piece(job_)) {
       pool(begin, end, {0, job_.columns.count, job_.columns.windows});
     } else {
-      for (int64_t line = begin; line < end; ++line) pool_line_in_pieces(line);
+      for (int64_t line = begin; line < end && !has_nan_; ++line) pool_line_in_pieces(line);
     }
   }
 
@@ -173,7 +173,7 @@ class WindowPool {
     [[maybe_unused]] const auto write = [&](const auto& cells, int64_t wanted) { writer.write(cells, wanted); };
     [[maybe_unused]] Gather<Lane, indexed> gather;
     Watch watch;
-    for (int64_t line = begin; line < end;) {
+    for (int64_t line = begin; line < end && !watch.any();) {
       const int64_t lines = end - line < at_once ? end - line : at_once;
       for (int64_t i = 0; i < lines; ++i) {
         if (direct) {

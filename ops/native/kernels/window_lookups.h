@@ -162,7 +162,7 @@ class LookupPool {
     const int64_t first = begin / rows.count;
     int64_t z = first % depth.count, y = begin % rows.count;
     const Element* plane = static_cast<const Element*>(job_.x) + first / depth.count * plane_cells;
-    for (int64_t line = begin; line < end; ++line) {
+    for (int64_t line = begin; line < end && !watch.any(); ++line) {
       const Window depths = window_at(depth, z), heights = window_at(rows, y);
       const int64_t height = heights.end - heights.start, all = (depths.end - depths.start) * height;
       const int64_t to_next_slice = (rows.size - height + 1) * width;

@@ -169,7 +169,7 @@ class MapPool {
     const int64_t lines = depth_.count * rows_.count, first = begin * lines_per_plane + first_line_;
     // More than one plane has no bands.
     WindowWriter<Element, Lane, indexed> writer(job_, first, first + (end - begin) * lines);
-    for (int64_t plane = begin; plane < end; ++plane) {
+    for (int64_t plane = begin; plane < end && !has_nan_; ++plane) {
       const Element* const x =
           static_cast<const Element*>(job_.x) + plane * job_.depth.size * job_.rows.size * job_.columns.size;
       if (!separable_) {

@@ -46,7 +46,7 @@ class PlanesPool {
     const Bands bands = bands_of(job);
     const Window all = groups_of(job, bands, unit);
     PlanesPool pool(job, bands, unit % bands.count, scratch);
-    for (int64_t group = all.start; group < all.end; ++group) pool.pool_group(group);
+    for (int64_t group = all.start; group < all.end && !pool.has_nan_; ++group) pool.pool_group(group);
     return !pool.has_nan_;
   }
 

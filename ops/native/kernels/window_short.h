@@ -121,7 +121,7 @@ class ShortWindows {
     const int64_t rows = job_.rows.count, slice = begin / rows, cells = job_.depth.size * slice_;
     int64_t y = begin % rows, z = slice % job_.depth.count;
     const Element* plane = x_ + slice / job_.depth.count * cells;
-    for (int64_t left = end - begin; left > 0; y = 0) {
+    for (int64_t left = end - begin; left > 0 && !has_nan_; y = 0) {
       const int64_t lines = lesser(rows - y, left);
       pool(plane, window_at(job_.depth, z), y, y + lines, writer);
       left -= lines;
@@ -131,14 +131,14 @@ class ShortWindows {
     }
   }
 
-  // Whether a number was NaN.
+  // Whether a number was NaN: then not all is pooled.
   bool has_nan() const { return has_nan_; }
 
  private:
   // The lines from `begin` to `end` of these slices of a plane.
   void pool(const Element* plane, Window depth, int64_t begin, int64_t end, Writer& writer) {
     if (!walks_) return pool_lines(plane, depth, begin, end, writer);
-    for (int64_t next; begin < end; begin = next) {
+    for (int64_t next; begin < end && !has_nan_; begin = next) {
       next = lesser(begin + kBand, end);
       pool_band(plane, depth, begin, next, writer);
     }
@@ -287,7 +287,7 @@ class ShortWindows {
     Writer writer = unit_writer;
     Watch watch;
     const PoolAxis row_axis = job_.rows;
-    for (int64_t line = begin; line < end; ++line) {
+    for (int64_t line = begin; line < end && !watch.any(); ++line) {
       const Window rows = window_at(row_axis, line);
       const int64_t height = rows.end - rows.start, slices = depth.end - depth.start;
       const int64_t offset = (depth.start * rows_ + rows.start) * width_ + column_;
