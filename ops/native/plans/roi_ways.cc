@@ -1,0 +1,220 @@
+#include "plans/roi_ways.h"
+
+#include <algorithm>
+
+namespace onnx_maxpool {
+namespace {
+
+// A worker's memory for the bins of a sweep, and for tables: no more than all images have, within these bounds.
+constexpr int64_t kLargestBins = int64_t{8} << 20;
+constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
+// Of a narrow map that is no taller, a unit's channels are 32 KiB, and mostly in the first-level cache.
+constexpr int64_t kTallestNarrowMap = 32;
+// Of fewer cycles, one block at a time is not worth a trial of its own.
+constexpr double kWorthATrial = 30'000;
+// More would leave few units to share out among threads, and are seldom pooled faster by themselves, but for only bins.
+constexpr int64_t kFewChannels = 128;
+
+int64_t narrow_map_blocks(const RoiShape& shape) {
+  return (shape.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
+}
+
+}  // namespace
+
+bool sweeps(const RoiShape& shape, int levels) {
+  return (levels + 1) * shape.height * shape.width * shape.vector_bytes > shape.second_cache;
+}
+
+bool fit(const RoiShape& shape, int64_t tallest, int levels) {
+  int64_t rows = 0;
+  for (int k = 0; k <= levels; ++k) {
+    rows += kept_rows(shape.height, tallest, levels, sweeps(shape, levels), k).count;
+  }
+  return rows * shape.width * shape.vector_bytes <= std::clamp(shape.input_bytes, kTablesOfAny, kLargestTables);
+}
+
+bool may_leave_channels(const RoiShape& shape) { return channels_left(shape) > 0 && shape.line_bytes > 0; }
+bool may_permute(const RoiShape& shape) {
+  return std::max(shape.width, shape.bins_x) <= shape.lookup_lanes && shape.height <= kTallestNarrowMap;
+}
+bool has_few_channels(const RoiShape& shape) { return shape.channels <= kFewChannels && shape.line_bytes > 0; }
+bool may_pool_by_rows(const RoiShape& shape) {
+  return (shape.channels <= kFewChannels || shape.has_single_bins()) && shape.line_bytes > 0;
+}
+
+int64_t few_channels_blocks(const RoiShape& shape, int64_t channels) {
+  return shape.has_single_bins() ? (channels + kSingleBinsChannels - 1) / kSingleBinsChannels : 1;
+}
+int64_t units_for(RoiKernel::Mode RoiKernel::* mode, const RoiShape& shape, int64_t of_blocks) {
+  if (mode == &RoiKernel::narrow_map) return narrow_map_blocks(shape);
+  if (mode == &RoiKernel::few_channels) return few_channels_blocks(shape, shape.channels);
+  return mode == &RoiKernel::cells ? 1 : of_blocks;
+}
+
+void set_plan(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const Way& way,
+              RoiPlan& plan) {
+  plan.mode = way.mode;
+  plan.cycles = way.cycles();
+  plan.time = way.time();
+  plan.levels = way.levels;
+  plan.sweep = way.division.sweep;
+  plan.slots = 1;
+  plan.at_once = way.at_once;
+  lay_out(shape, windows, groups, way.division, plan);
+  plan.left = way.left;
+  plan.left_begin = static_cast<int64_t>(plan.units.size());
+  if (way.left > 0) lay_out(shape, windows, groups, way.of_left, plan);
+}
+
+Planner::Planner(const RoiShape& shape, const RoiWindows& windows)
+    : shape_(shape),
+      windows_(windows),
+      groups_(group_by_image(shape, windows, rois_by_image_)),
+      cost_(shape, windows, groups_.size()) {
+  for (const RoiWindow& rows : windows.rows) tallest_ = std::max<int64_t>(tallest_, rows.end - rows.start);
+  while (most_levels_ < kMostLevels && (int64_t{2} << most_levels_) <= tallest_) ++most_levels_;
+}
+
+void Planner::find_ways(int64_t threads, Ways& ways) const {
+  for (Way& way : ways) way.mode = nullptr;
+  separate(threads, shape_.blocks, ways[kSeparate]);
+  leave_channels_if_faster(ways[kSeparate]);
+  if (const int levels = best_levels(false, threads); levels >= 0) {
+    Way& tables = ways[kTables];
+    shared(levels, threads, shape_.blocks, tables);
+    leave_channels_if_faster(tables);
+    if (tables.at_once > 1 && tables.cycles() > kWorthATrial) {
+      shared(best_levels(false, threads, 1), threads, shape_.blocks, ways[kOneBlock], 1);
+      leave_channels_if_faster(ways[kOneBlock]);
+    }
+  }
+  if (const int levels = best_levels(true, threads); levels >= 0) {
+    shared(levels, threads, shape_.blocks, ways[kSweep]);
+    leave_channels_if_faster(ways[kSweep]);
+  }
+  if (may_permute(shape_)) narrow_map(threads, ways[kNarrowMap]);
+  if (may_pool_by_rows(shape_)) few_channels(threads, ways[kFewChannelsAlone]);
+  if (has_few_channels(shape_)) cells(threads, ways[kCells]);
+}
+
+void Planner::separate(int64_t threads, int64_t blocks, Way& way) const {
+  const double block = blocks < shape_.blocks ? cost_.full_block() : cost_.separate();
+  set(way, &RoiKernel::separate);
+  divide_whole(way.division, {blocks, roi_costs::kUnit, block / rois()}, threads);
+}
+
+void Planner::shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most) const {
+  const bool sweep = sweeps(shape_, levels);
+  set(way, &RoiKernel::shared, levels, sweep ? 1 : std::min(at_once_of(levels, threads, blocks), most));
+  const int64_t units = units_of(blocks, way.at_once);
+  const double of_unit = static_cast<double>(blocks) / static_cast<double>(units);
+  const Work work = {units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois()};
+  if (!sweep) return divide_whole(way.division, work, threads);
+  // Few ROIs at a time, whose bins stay in the cache, or as many as may be, so that tables are filled less often.
+  const double bins = static_cast<double>(shape_.bins_y * shape_.bins_x);
+  const auto within = [&](int64_t bytes) {
+    const double most_rois = static_cast<double>(bytes) / static_cast<double>(shape_.vector_bytes) / bins;
+    return std::max<int64_t>(static_cast<int64_t>(most_rois), 1);
+  };
+  RoiDivision many;
+  divide_sweep(way.division, work, within(shape_.second_cache / 2), threads);
+  divide_sweep(many, {work.blocks, work.fill, work.roi + roi_costs::kFarBin * bins}, within(kLargestBins), threads);
+  if (many.time < way.division.time) way.division = many;
+}
+
+int64_t Planner::at_once_of(int levels, int64_t threads, int64_t blocks) const {
+  if (blocks == 1) return 1;  // a small run would notice the divisions
+  const int64_t vectors = (levels + 1) * shape_.height * shape_.width + 3 * shape_.bins_y * shape_.bins_x;
+  const int64_t block = vectors * shape_.vector_bytes, all = blocks * static_cast<int64_t>(groups_.size());
+  const int64_t held = 2 * block <= shape_.second_cache ? std::max<int64_t>(shape_.second_cache / 2 / block, 2) : 1;
+  const int64_t most = std::min({held, kMostAtOnce, all / threads, blocks});
+  if (most <= 1) return 1;
+  const int64_t turns = (all + most * threads - 1) / (most * threads), units = turns * threads;
+  return (all + units - 1) / units;
+}
+
+void Planner::leave_channels_if_faster(Way& way) const {
+  constexpr double kClearly = 0.75;
+  if (!may_leave_channels(shape_)) return;
+  Way leaving;
+  leave_channels(way, leaving);
+  if (leaving.of_left.time < kClearly * (way.time() - leaving.division.time)) way = leaving;
+}
+
+void Planner::leave_channels(const Way& all, Way& way) const {
+  const int64_t threads = all.division.threads, full = shape_.blocks - 1;
+  if (all.mode == &RoiKernel::separate) {
+    separate(threads, full, way);
+  } else {
+    shared(all.levels, threads, full, way, all.at_once);
+  }
+  way.left = channels_left(shape_);
+  divide_whole(way.of_left, few_channels_work(way.left), threads);
+}
+
+int Planner::best_levels(bool sweep, int64_t threads, int64_t most) const {
+  int best = -1;
+  double least = 0;
+  for (int levels = 0; levels <= most_levels_; ++levels) {
+    if (sweeps(shape_, levels) != sweep || !may_share(levels)) continue;
+    const auto blocks = static_cast<double>(sweep ? 1 : std::min(at_once_of(levels, threads, shape_.blocks), most));
+    const double cycles =  // of a block
+        (cost_.fill(levels, blocks) * static_cast<double>(groups_.size()) + cost_.shared(levels, blocks)) / blocks;
+    if (best >= 0 && cycles >= least) continue;
+    best = levels;
+    least = cycles;
+  }
+  return best;
+}
+
+void Planner::narrow_map(int64_t threads, Way& way) const {
+  const int64_t blocks = narrow_map_blocks(shape_);
+  const double channels = static_cast<double>(shape_.channels) / static_cast<double>(blocks);
+  set(way, &RoiKernel::narrow_map);
+  divide_whole(way.division, {blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois()}, threads);
+}
+
+void Planner::few_channels(int64_t threads, Way& way) const {
+  set(way, &RoiKernel::few_channels);
+  divide_whole(way.division, few_channels_work(shape_.channels), threads);
+}
+
+void Planner::cells(int64_t threads, Way& way) const {
+  set(way, &RoiKernel::cells);
+  divide_whole(way.division, {1, roi_costs::kUnit, cost_.cells() / rois()}, threads);
+}
+
+RoiPlan Planner::plan(const Way& way) const {
+  RoiPlan plan{};
+  plan.rois_by_image = rois_by_image_;
+  set_plan(shape_, windows_, groups_, way, plan);
+  plan.tallest = tallest_;
+  return plan;
+}
+
+Planner::Work Planner::few_channels_work(int64_t channels) const {
+  const int64_t blocks = few_channels_blocks(shape_, channels);
+  const double of_block = static_cast<double>(channels) / static_cast<double>(blocks);
+  return {blocks, roi_costs::kUnit, cost_.few_channels(of_block) / rois()};
+}
+
+void Planner::divide_whole(RoiDivision& division, const Work& work, int64_t threads) const {
+  divide_work(division, work, shape_.rois, false, threads);
+}
+
+void Planner::divide_sweep(RoiDivision& division, const Work& work, int64_t most_rois, int64_t threads) const {
+  divide_work(division, work, most_rois, true, threads);
+}
+
+void Planner::divide_work(RoiDivision& division, const Work& work, int64_t most_rois, bool sweep,
+                          int64_t threads) const {
+  division.blocks = work.blocks;
+  division.fill = work.fill;
+  division.roi = work.roi;
+  division.most_rois = most_rois;
+  division.sweep = sweep;
+  division.threads = threads;
+  divide_best(groups_, division);
+}
+
+}  // namespace onnx_maxpool

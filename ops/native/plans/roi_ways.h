@@ -1,0 +1,119 @@
+// The ways to pool the ROIs of a run, what each should take, and the plan that makes one of them happen.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "plans/roi_cost.h"
+#include "plans/roi_plan.h"
+#include "plans/roi_schedule.h"
+
+namespace onnx_maxpool {
+
+// Without a sweep, a unit pools as many blocks as have tables and bins that fill half of the second cache, or two that
+// fit it, and no more than this: more spare no more. Each bin is in three places: pooled, and in the buffers from which
+// it streams.
+constexpr int64_t kMostAtOnce = 8;
+
+// Whether tables do not stay in the second cache, so that a sweep keeps a few of their rows there.
+bool sweeps(const RoiShape& shape, int levels);
+// Whether the tables of so many levels fit a worker's memory.
+bool fit(const RoiShape& shape, int64_t tallest, int levels);
+
+// Which ways there are for a shape.
+bool may_leave_channels(const RoiShape& shape);
+bool may_permute(const RoiShape& shape);
+// Channels in the lanes may leave most of them idle.
+bool has_few_channels(const RoiShape& shape);
+// Or of any number of channels: all cells of an only bin become one.
+bool may_pool_by_rows(const RoiShape& shape);
+
+// Of all channels, or of those that are left.
+int64_t few_channels_blocks(const RoiShape& shape, int64_t channels);
+inline int64_t units_of(int64_t blocks, int64_t at_once) {
+  return at_once == 1 ? blocks : (blocks + at_once - 1) / at_once;  // a small run would notice the division
+}
+// By how many units a mode shares out the channels; of a mode of blocks, whose units are these, by so many.
+int64_t units_for(RoiKernel::Mode RoiKernel::* mode, const RoiShape& shape, int64_t of_blocks);
+
+// A way to pool: one of the kernel's modes, with so many levels of tables. It may leave the last block of channels,
+// which is at most half full, to the few_channels mode.
+struct Way {
+  RoiKernel::Mode RoiKernel::* mode = nullptr;  // null where there is no such way
+  int levels;
+  int64_t at_once;  // blocks of channels in a unit
+  int64_t left;     // channels
+  RoiDivision division, of_left;
+  double cycles() const { return division.cycles + (left > 0 ? of_left.cycles : 0); }
+  double time() const { return division.time + (left > 0 ? of_left.time : 0); }
+};
+// Which ways there are; kOneBlock is as kTables, but of one block of channels at a time.
+enum WayNumber : size_t { kSeparate, kTables, kSweep, kNarrowMap, kFewChannelsAlone, kCells, kOneBlock, kWays };
+static_assert(kWays == Trials::kMostWays);
+using Ways = std::array<Way, kWays>;
+
+// Of a plan that has its rois_by_image.
+void set_plan(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const Way& way, RoiPlan& plan);
+
+// What the ways of a run have in common. Ways are set in place: a processor waits where a struct is copied that has
+// only just been written in parts, and a small run would notice.
+class Planner {
+ public:
+  Planner(const RoiShape& shape, const RoiWindows& windows);
+
+  // The best way of each kind on so many threads.
+  void find_ways(int64_t threads, Ways& ways) const;
+
+  // Of all blocks of channels, or of those that are full.
+  void separate(int64_t threads, int64_t blocks, Way& way) const;
+
+  // Tables of more rows than a window has are of no use.
+  int most_levels() const { return most_levels_; }
+  bool may_share(int levels) const { return fit(shape_, tallest_, levels); }
+  // Of so many blocks of channels, of which a unit has at most so many at once.
+  void shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most = kMostAtOnce) const;
+  // No unit has several blocks where a thread has few, and threads have about as many units each.
+  int64_t at_once_of(int levels, int64_t threads, int64_t blocks) const;
+  // A way of blocks of channels leaves the last one, if that should take clearly less time than this block.
+  void leave_channels_if_faster(Way& way) const;
+  void leave_channels(const Way& all, Way& way) const;
+
+  // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
+  // costs more than its cells, which only a division knows, so that the two are not compared here.
+  int best_levels(bool sweep, int64_t threads, int64_t most = kMostAtOnce) const;
+
+  void narrow_map(int64_t threads, Way& way) const;
+  void few_channels(int64_t threads, Way& way) const;
+  void cells(int64_t threads, Way& way) const;
+
+  RoiPlan plan(const Way& way) const;
+
+ private:
+  double rois() const { return static_cast<double>(shape_.rois); }
+
+  // Blocks, or units of several; and cycles to fill a unit and to pool an ROI.
+  struct Work {
+    int64_t blocks;
+    double fill, roi;
+  };
+  Work few_channels_work(int64_t channels) const;
+  static void set(Way& way, RoiKernel::Mode RoiKernel::* mode, int levels = 0, int64_t at_once = 1) {
+    way.mode = mode;
+    way.levels = levels;
+    way.at_once = at_once;
+    way.left = 0;
+  }
+  void divide_whole(RoiDivision& division, const Work& work, int64_t threads) const;
+  void divide_sweep(RoiDivision& division, const Work& work, int64_t most_rois, int64_t threads) const;
+  void divide_work(RoiDivision& division, const Work& work, int64_t most_rois, bool sweep, int64_t threads) const;
+
+  const RoiShape& shape_;
+  const RoiWindows& windows_;
+  List<int64_t, kFewRois> rois_by_image_;
+  const RoiGroups groups_;
+  const RoiCost cost_;
+  int64_t tallest_ = 0;
+  int most_levels_ = 0;
+};
+
+}  // namespace onnx_maxpool
