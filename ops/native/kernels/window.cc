@@ -34,24 +34,16 @@ namespace {
 
 // Keys of `Element`'s width are widened to `Lane`, which has to hold every position in a plane and one more.
 template <class Element, class Lane, bool indexed, bool sliding>
-class WindowPool {
+class WindowPool : public UnitsOfLines {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kMostLines = 4;  // at once
   using RowLine = Line<Lane, indexed>;
   using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
  public:
-  static int64_t units(const PoolJob& job) { return units_of_lines(job); }
-
   static size_t scratch_bytes(const PoolJob& job) {
     if (needs_no_line(job)) return 0;
     return static_cast<size_t>(lines_at_once(job) * line_elements(job)) * sizeof(Lane);
-  }
-
-  // use(begin, end) of each piece of the outputs that a unit writes.
-  template <class Use>
-  static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
-    piece_of_lines(job, unit, use);
   }
 
   // Returns whether all is pooled: where a number was NaN, keys have to pool the unit, and what follows is left out.

@@ -10,7 +10,7 @@ namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
 template <class Element, bool indexed>
-class CopyPool {
+class CopyPool : public UnitsOfLines {
   using V = Vector<Element, kVectorBytes>;
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Element);
 
@@ -19,7 +19,6 @@ class CopyPool {
     return is_identity(job.depth) && is_identity(job.rows) && is_identity(job.columns);
   }
 
-  static int64_t units(const PoolJob& job) { return units_of_lines(job); }
   static size_t scratch_bytes(const PoolJob&) { return 0; }
 
   static void run(const PoolJob& job, int64_t unit, void*) {

@@ -57,20 +57,36 @@ inline int64_t lines_per_unit(const PoolJob& job) {
   const Window z = window_at(job.depth, job.depth.count / 2), y = window_at(job.rows, job.rows.count / 2);
   return pieces_per_unit(job, lines(job), (z.end - z.start) * (y.end - y.start) * job.columns.size);
 }
-inline int64_t units_of_lines(const PoolJob& job) {
-  const int64_t per_unit = lines_per_unit(job);
-  return (lines(job) + per_unit - 1) / per_unit;
-}
 inline Window lines_of_unit(const PoolJob& job, int64_t unit) {
   const int64_t per_unit = lines_per_unit(job), begin = unit * per_unit, left = lines(job) - begin;
   return {begin, left < per_unit ? begin + left : begin + per_unit};
 }
 
-// use(begin, end) of the outputs that a unit of lines writes.
+// What plans have in common whose units are lines.
+struct UnitsOfLines {
+  static int64_t units(const PoolJob& job) {
+    const int64_t per_unit = lines_per_unit(job);
+    return (lines(job) + per_unit - 1) / per_unit;
+  }
+  // use(begin, end) of each piece of the outputs that a unit writes.
+  template <class Use>
+  static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
+    const Window lines = lines_of_unit(job, unit);
+    use(lines.start * job.columns.count, lines.end * job.columns.count);
+  }
+};
+
+inline bool is_flat(const PoolJob& job) { return job.depth.size == 1 && job.depth.count == 1; }
+
+// The same of units of planes, of which each has this band of `outputs` windows of the outermost axis.
 template <class Use>
-void piece_of_lines(const PoolJob& job, int64_t unit, const Use& use) {
-  const Window lines = lines_of_unit(job, unit);
-  use(lines.start * job.columns.count, lines.end * job.columns.count);
+void each_piece_of_band(const PoolJob& job, Window planes, int64_t band, int64_t outputs, const Use& use) {
+  const PoolAxis& outer = is_flat(job) ? job.rows : job.depth;
+  const int64_t per_plane = job.depth.count * job.rows.count * job.columns.count, of_window = per_plane / outer.count;
+  const int64_t first = band * outputs, end = first + outputs < outer.count ? first + outputs : outer.count;
+  for (int64_t plane = planes.start; plane < planes.end; ++plane) {
+    use(plane * per_plane + first * of_window, plane * per_plane + end * of_window);
+  }
 }
 
 // A number that is known when code is compiled, as an argument.

@@ -71,7 +71,7 @@ LookupPieces lookup_pieces(const PoolJob& job) {
 #if defined(__AVX512BW__)
 
 template <class Element, class Lane, bool indexed>
-class LookupPool {
+class LookupPool : public UnitsOfLines {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   using V = Vector<Lane, kVectorBytes>;
   using Place = typename IntegerOf<sizeof(Lane)>::type;  // of a lane
@@ -82,15 +82,8 @@ class LookupPool {
  public:
   static bool takes(const PoolJob& job) { return lookup_pieces<Lane>(job).count > 0; }
 
-  static int64_t units(const PoolJob& job) { return units_of_lines(job); }
   static size_t scratch_bytes(const PoolJob& job) {
     return static_cast<size_t>(lookup_pieces<Lane>(job).count) * sizeof(Piece);
-  }
-
-  // use(begin, end) of each piece of the outputs that a unit writes.
-  template <class Use>
-  static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
-    piece_of_lines(job, unit, use);
   }
 
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {

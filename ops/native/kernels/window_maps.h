@@ -56,13 +56,7 @@ class MapPool {
   template <class Use>
   static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
     const Bands bands = bands_of(job);
-    const Window planes = planes_of(job, bands, unit);
-    const PoolAxis& outer = bands.flat ? job.rows : job.depth;
-    const int64_t per_plane = job.depth.count * job.rows.count * job.columns.count, of_window = per_plane / outer.count;
-    const int64_t first = unit % bands.count * bands.outputs, left = outer.count - first;
-    const int64_t begin = planes.start * per_plane + first * of_window;  // more than one plane has no bands
-    const int64_t of_plane = (left < bands.outputs ? left : bands.outputs) * of_window;
-    use(begin, begin + (planes.end - planes.start) * of_plane);
+    each_piece_of_band(job, planes_of(job, bands, unit), unit % bands.count, bands.outputs, use);
   }
 
  private:
@@ -76,8 +70,6 @@ class MapPool {
   static constexpr int64_t kMostCells = (int64_t{256} << 10) / (kArrays * static_cast<int64_t>(sizeof(Lane)));
   static constexpr int64_t kFewCells = kMostCells / 8;  // where no cell is read for two bands
   static constexpr int64_t kSlack = 6 * kLanes;
-
-  static bool is_flat(const PoolJob& job) { return job.depth.size == 1 && job.depth.count == 1; }
 
   static Bands bands_of(const PoolJob& job) {
     Bands bands = {column_plan(job, kLanes), is_flat(job), rows_are_separable(job), 0, 0, 0, 0, 0, 0, 0, 0};

@@ -50,19 +50,13 @@ class PlanesPool {
     return !pool.has_nan_;
   }
 
-  // use(begin, end) of each piece of the outputs that a unit writes: in each plane, as planes have bands.
+  // use(begin, end) of each piece of the outputs that a unit writes.
   template <class Use>
   static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
     const Bands bands = bands_of(job);
     const Window all = groups_of(job, bands, unit);
-    const PoolAxis& outer = is_flat(job) ? job.rows : job.depth;
-    const int64_t per_plane = job.depth.count * job.rows.count * job.columns.count, of_window = per_plane / outer.count;
-    const int64_t first = unit % bands.count * bands.outputs, left = outer.count - first;
-    const int64_t of_plane = (left < bands.outputs ? left : bands.outputs) * of_window;
-    for (int64_t plane = all.start * kLanes; plane < all.end * kLanes && plane < job.planes; ++plane) {
-      const int64_t begin = plane * per_plane + first * of_window;
-      use(begin, begin + of_plane);
-    }
+    const int64_t end = all.end * kLanes < job.planes ? all.end * kLanes : job.planes;
+    each_piece_of_band(job, {all.start * kLanes, end}, unit % bands.count, bands.outputs, use);
   }
 
  private:
@@ -74,7 +68,6 @@ class PlanesPool {
   };
   static constexpr int64_t kMostVectors = kMostBytes / (kArrays * kVectorBytes);
 
-  static bool is_flat(const PoolJob& job) { return job.depth.size == 1 && job.depth.count == 1; }
   static int64_t groups(const PoolJob& job) { return (job.planes + kLanes - 1) / kLanes; }
   static int64_t groups_per_unit(const PoolJob& job, const Bands& bands) {
     return bands.count > 1 ? 1 : pieces_per_unit(job, groups(job), kLanes * work_of_plane(job));

@@ -420,17 +420,10 @@ class ShortWindows {
 
 // The plan by walks.
 template <class Element, class Lane, bool indexed>
-struct WalkPool {
+struct WalkPool : UnitsOfLines {
   static bool takes(const PoolJob& job) { return can_be_walked<Lane, indexed>(job, sizeof(Element)); }
 
-  static int64_t units(const PoolJob& job) { return units_of_lines(job); }
   static size_t scratch_bytes(const PoolJob&) { return ShortWindows<Element, Lane, indexed>::kScratchBytes; }
-
-  // use(begin, end) of each piece of the outputs that a unit writes.
-  template <class Use>
-  static void each_piece(const PoolJob& job, int64_t unit, const Use& use) {
-    piece_of_lines(job, unit, use);
-  }
 
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);
