@@ -369,22 +369,23 @@ void tries_ways_on_threads() {
 void tries_ways() {
   using onnx_maxpool::Trials;
   // The way that is found, of as many as there are lists of times, all of which should take as long but the last.
-  const auto found = [&](const std::vector<std::vector<double>>& nanoseconds, double last_cost = 10) {
+  const auto found = [&](const std::vector<std::vector<double>>& microseconds, double last_cost = 10) {
     Trials trials;
-    std::vector<double> known(nanoseconds.size(), 10);
+    std::vector<double> known(microseconds.size(), 10);
     known.back() = last_cost;
     const Trials::Costs costs = costs_of(known);
-    std::vector<size_t> times(nanoseconds.size());
+    std::vector<size_t> times(microseconds.size());
     for (Trials::Turn turn = trials.next(costs);; turn = trials.next(costs)) {
       if (turn.is_last) return turn.way;
       require(turn.is_trial, "a run is neither a trial nor after the last one");
-      trials.took(turn, nanoseconds[turn.way][times[turn.way]++]);
+      trials.took(turn, 1000 * microseconds[turn.way][times[turn.way]++]);
     }
   };
   require(found({{100, 100, 100, 100}, {90, 90, 90, 90}, {95, 95, 95, 95}}) == 1, "the fastest way is not taken");
   require(found({{100, 100, 100, 100}, {98, 98, 98, 98}}) == 0, "a way is taken that is hardly faster");
   require(found({{100, 100, 100, 100}, {500, 90, 500, 500}}) == 1, "a way does not count with its least time");
   require(found({{100, 100, 100, 100}}) == 0, "there is only one way");
+  require(found({{.06, .06, .06, .06}, {.04, .04, .04, .04}}) == 0, "a way is taken for a step of the clock");
   require(found({{100, 100, 100, 100}, {50, 50, 50, 50}}, 29) == 1, "a way is not tried that may be the fastest");
   require(found({{100, 100, 100, 100}, {}}, 31) == 0, "a way is tried that should take too long");
 
@@ -392,7 +393,7 @@ void tries_ways() {
   Trials trials;
   const Trials::Costs small = costs_of({10, 11}), large = costs_of({300, 200});
   for (Trials::Turn turn = trials.next(small); turn.is_trial; turn = trials.next(small)) {
-    trials.took(turn, turn.cost * (turn.way == 0 ? 1 : 2));
+    trials.took(turn, 1000 * turn.cost * (turn.way == 0 ? 1 : 2));
   }
   require(trials.next(small).way == 0 && trials.next(large).way == 0, "costs are not corrected");
   require(trials.next(costs_of({300, 100})).way == 1, "costs are of no account");

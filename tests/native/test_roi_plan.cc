@@ -347,7 +347,7 @@ void chooses_several_blocks() {
   }
 }
 
-// The plan of a brief run is that of the next ones, as long as they are alike, but for one in sixteen.
+// The plan of a brief run is that of the next ones, as long as they are alike, but for one in sixty-four.
 void keeps_the_way_of_brief_runs() {
   for (int64_t threads : {1, 2}) {
     RoiShape shape = {2, 20, 12, 12, 40, 2, 2, 3, 32, 8, threads, 2 * 20 * 12 * 12 * 4, 32};
@@ -376,9 +376,38 @@ void keeps_the_way_of_brief_runs() {
     };
     int count = 0;
     for (int run = 0; run < 1000; ++run) count += kept(small);
-    require(count > 850 && count < 1000 * 15 / 16, "how many runs keep a way");
+    require(count > 850 && count < 1000 * 63 / 64, "how many runs keep a way");
     require(!kept(large), "a way of other windows");
   }
+}
+
+// A small run goes as the fastest of those like it went, and by a rule where there are none.
+void keeps_the_way_of_small_runs() {
+  for (int64_t images : {1, 3}) {
+    const RoiShape shape = {images, 8, 30, 30, 12, 4, 4, 1, 64, 16, 1, images * 8 * 30 * 30 * 4, 64};
+    RoiWindows windows = rois_of(shape, 3, 2), large = rois_of(shape, 9, 8);
+    for (RoiWindows* each : {&windows, &large}) std::sort(each->image.begin(), each->image.end());
+    const auto rule = plan_rois(shape, windows).mode;
+    require(plan_rois(shape, windows).cycles == roi_costs::kUnit, "a run is not small");
+    TrialsByShape trials;
+    std::set<bool> by_rule;
+    for (int run = 0; run < 60; ++run) {
+      const RoiPlan plan = plan_rois(shape, windows, &trials);
+      if (plan.trials) plan.trials->took(plan.turn, plan.mode == rule ? 1e6 : plan.turn.cost);
+      if (plan.trials) by_rule.insert(plan.mode == rule);
+    }
+    require(by_rule.size() == 2, "a small run's ways are not tried");
+    const RoiPlan kept = plan_rois(shape, windows, &trials), other = plan_rois(shape, large, &trials);
+    require(kept.mode != rule && kept.cycles == 0, "a small run goes by a rule that is slower");
+    require(other.mode == rule && other.cycles == roi_costs::kUnit, "a small run goes as others that are not like it");
+    require(static_cast<int64_t>(kept.units.size()) == images, "each image has a unit");
+    require_each_roi_once(kept, windows, kept.left_begin, 1);
+  }
+  RoiShape fewest = {1, 4, 30, 30, 4, 2, 2, 1, 64, 16, 1, 4 * 30 * 30 * 4, 64};
+  TrialsByShape trials;
+  require(!plan_rois(fewest, rois_of(fewest, 3, 3), &trials).trials, "the fewest outputs are tried");
+  ++fewest.rois;
+  require(plan_rois(fewest, rois_of(fewest, 3, 3), &trials).trials, "some more outputs are not tried");
 }
 
 }  // namespace
@@ -388,6 +417,7 @@ int main() {
   holds_blocks_in_the_cache();
   chooses_several_blocks();
   keeps_the_way_of_brief_runs();
+  keeps_the_way_of_small_runs();
   shares_tables_where_rois_are_many_or_large();
   counts_idle_threads();
   takes_as_many_levels_as_windows_are_high();

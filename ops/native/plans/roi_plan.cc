@@ -16,6 +16,8 @@ namespace {
 
 // Of fewer cycles, runs would notice what it takes to choose a plan.
 constexpr double kBrief = 60'000;
+// Of so few, a small run would notice to be told from others.
+constexpr int64_t kFewestOutputs = 64;
 // The way of a brief run, for the next ones that are like it: to choose one takes as long as to pool dozens of ROIs.
 // Another look every few runs finds what has changed in the windows. Shapes may share their number (number_of), so that
 // all that a kernel relies on is told by the shape.
@@ -26,6 +28,7 @@ class KeptWay {
     put({byte(mode), byte(way.levels), byte(way.at_once), byte(way.left > 0 ? kRuns + kLeaves : kRuns),
          doublings(cells_of(shape, windows)), static_cast<uint16_t>(way.cycles())},
         trials);
+    trials.count_runs(kRuns);
   }
   // Sets a plan for one thread, if there is a way for it.
   static bool set(const RoiShape& shape, const RoiWindows& windows, Trials& trials, RoiPlan& plan) {
@@ -34,20 +37,31 @@ class KeptWay {
     Fields kept;
     std::memcpy(&kept, &number, sizeof(kept));
     const bool leaves = kept.runs >= kLeaves;
-    if (kept.runs % kLeaves == 0 || !may_be(kept, leaves, shape)) return false;
+    if (--kept.runs % kLeaves == 0) {
+      trials.keep(0);
+    } else {
+      put(kept, trials);
+    }
+    if (!may_be(kept, leaves, shape)) return false;
     if (std::abs(doublings(cells_of(shape, windows)) - kept.cells) > kAlike) return false;
-    --kept.runs;
-    put(kept, trials);
-    const RoiGroups groups = group_by_image(shape, windows, plan.rois_by_image);
     Way way;
     way.mode = kModes[kept.mode];
     way.levels = kept.levels;
     way.at_once = kept.at_once;
     way.left = leaves ? channels_left(shape) : 0;
     const int64_t blocks = units_for(way.mode, shape, units_of(shape.blocks - leaves, way.at_once));
-    divide_whole(groups, shape.rois, blocks, way.division);
-    divide_whole(groups, shape.rois, few_channels_blocks(shape, way.left), way.of_left);
-    set_plan(shape, windows, groups, way, plan);
+    if (!leaves && are_in_order(windows)) {
+      plan.mode = way.mode;
+      plan.levels = way.levels;
+      plan.slots = 1;
+      plan.at_once = way.at_once;
+      lay_out_in_order(shape, windows, blocks, plan);
+    } else {
+      const RoiGroups groups = group_by_image(shape, windows, plan.rois_by_image);
+      divide_whole(groups, shape.rois, blocks, way.division);
+      divide_whole(groups, shape.rois, few_channels_blocks(shape, way.left), way.of_left);
+      set_plan(shape, windows, groups, way, plan);
+    }
     plan.time = kept.cycles;
     plan.cycles = 0;  // too few for a second thread
     return true;
@@ -57,10 +71,17 @@ class KeptWay {
   using Mode = RoiKernel::Mode RoiKernel::*;
   static constexpr Mode kModes[] = {&RoiKernel::separate, &RoiKernel::shared, &RoiKernel::narrow_map,
                                     &RoiKernel::few_channels, &RoiKernel::cells};
-  static constexpr int kRuns = 15, kLeaves = 16;
-  // How often cells double, in so many parts of a doubling; and by how many of these runs may differ that are alike.
-  static constexpr int kParts = 8, kAlike = 3;
-  static int16_t doublings(double cells) { return static_cast<int16_t>(std::lround(kParts * std::log2(cells))); }
+  static constexpr int kRuns = 63, kLeaves = 64;
+  // How often cells double, in 2^kShift parts of a doubling; and by how many of these runs may differ that are alike.
+  static constexpr int kShift = 3, kAlike = 6;
+  // Of a number from 1 on, by its exponent and the first bits of its fraction: between powers of two along a line.
+  static int16_t doublings(double number) {
+    constexpr int kFraction = 52, kBias = 1023;
+    uint64_t bits;
+    static_assert(sizeof(bits) == sizeof(number));
+    std::memcpy(&bits, &number, sizeof(bits));
+    return static_cast<int16_t>((bits >> (kFraction - kShift)) - (kBias << kShift));
+  }
 
   struct Fields {
     uint8_t mode, levels, at_once;
@@ -108,8 +129,7 @@ uint64_t number_of(const RoiShape& shape) {
   for (int64_t size : {shape.images, shape.channels, shape.height, shape.width,
                        int64_t{63 - __builtin_clzll(static_cast<uint64_t>(shape.rois))}}) {
     constexpr uint64_t kPrime = 0x100000001b3;  // FNV's
-    number = (number ^ static_cast<uint64_t>(size)) * kPrime;
-    number ^= number >> 32;
+    number = (number + static_cast<uint64_t>(size)) * kPrime;
   }
   return number;
 }
@@ -121,13 +141,21 @@ bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
 }
 
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShape* trials) {
-  if (const auto mode = small_mode(shape, windows)) return small_plan(shape, windows, mode);
+  RoiPlan plan{};
+  const auto is_small = [&] {
+    const auto mode = small_mode(shape, windows);
+    if (mode) set_small_plan(shape, windows, mode, plan);
+    return mode != nullptr;
+  };
+  const bool has_fewest_outputs = shape.rois * shape.channels * shape.bins_y * shape.bins_x <= kFewestOutputs;
+  if (has_fewest_outputs && is_small()) return plan;
   Trials* const known = trials ? trials->find(number_of(shape)) : nullptr;
   if (known) {
-    known->count_run();
-    RoiPlan plan{};
     if (KeptWay::set(shape, windows, *known, plan)) return plan;
+    known->count_run();
   }
+  // A small run is planned only for those that will be like it.
+  if ((!known || known->kept() != 0) && is_small()) return plan;
   const Planner planner(shape, windows);
   Ways ways;
   planner.find_ways(1, ways);
@@ -143,7 +171,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   if (is_for_one && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {
     KeptWay::keep(way, shape, windows, *known);
   }
-  RoiPlan plan = planner.plan(way);
+  plan = planner.plan(way);
   plan.trials = turn.is_trial ? known : nullptr;
   plan.turn = turn;
   return plan;
@@ -153,7 +181,7 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   const Planner planner(shape, windows);
   std::vector<RoiPlan> plans;
   const auto mode = small_mode(shape, windows);
-  if (mode) plans.push_back(small_plan(shape, windows, mode));
+  if (mode) set_small_plan(shape, windows, mode, plans.emplace_back());
   Way way, other;
   const auto add_blocks = [&](bool is_there) {
     if (!is_there) plans.push_back(planner.plan(way));

@@ -66,12 +66,9 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
   return by_rows ? &RoiKernel::few_channels : &RoiKernel::separate;
 }
 
-RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode) {
-  RoiPlan plan{};
-  plan.mode = mode;
-  plan.slots = plan.at_once = 1;
-  plan.cycles = plan.time = roi_costs::kUnit;
-  const int64_t blocks = units_for(mode, shape, shape.blocks);
+bool are_in_order(const RoiWindows& windows) { return std::is_sorted(windows.image.begin(), windows.image.end()); }
+
+void lay_out_in_order(const RoiShape& shape, const RoiWindows& windows, int64_t blocks, RoiPlan& plan) {
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
   plan.units.resize(static_cast<size_t>(shape.rois * blocks));
   RoiUnit* end = plan.units.begin();
@@ -85,7 +82,14 @@ RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::
   }
   plan.units.resize(static_cast<size_t>(end - plan.units.begin()));
   plan.left_begin = static_cast<int64_t>(plan.units.size());
-  return plan;
+}
+
+void set_small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode,
+                    RoiPlan& plan) {
+  plan.mode = mode;
+  plan.slots = plan.at_once = 1;
+  plan.cycles = plan.time = roi_costs::kUnit;
+  lay_out_in_order(shape, windows, units_for(mode, shape, shape.blocks), plan);
 }
 
 }  // namespace onnx_maxpool

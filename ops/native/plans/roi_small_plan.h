@@ -11,7 +11,12 @@ double cells_of(const RoiShape& shape, const RoiWindows& windows);
 // The mode of a run that is too small to choose a plan; null of others.
 RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows);
 
-// All ROIs in their order, straight from the map or from a table of its rows.
-RoiPlan small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode);
+// Whether ROIs come image by image.
+bool are_in_order(const RoiWindows& windows);
+// Units of one thread for all ROIs as they come, and all blocks of channels. Neighbours of one image share a unit.
+void lay_out_in_order(const RoiShape& shape, const RoiWindows& windows, int64_t blocks, RoiPlan& plan);
+
+// All ROIs in their order, straight from the map or from a table of its rows. Of a plan that is empty.
+void set_small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode, RoiPlan& plan);
 
 }  // namespace onnx_maxpool
