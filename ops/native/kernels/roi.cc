@@ -109,7 +109,7 @@ class RoiPool {
       const int64_t roi = job.rois_by_image[i];
       const bool keeps_rows = pool.has_fewer_rows_than_bins(roi);
       int64_t kept = -1;  // the last row that is kept, or -1
-      if (i + 1 < unit.end) pool.fetch(job.rois_by_image[i + 1]);
+      if (i + 1 < unit.end) pool.fetch(job.rois_by_image[i + 1], unit.end - unit.begin);
       pool.pool_roi(roi, [&](RoiWindow rows, RoiWindow columns) -> Lines<V> {
         const int64_t count = rows.end - rows.start;
         if (!keeps_rows || count > 2) {
@@ -161,10 +161,10 @@ class RoiPool {
     return rows.end - rows.start < job_.dims.bins_y;
   }
 
-  // Has the ROI's cells fetched.
-  ONNX_MAXPOOL_INLINE void fetch(int64_t roi) const {
+  // Has the ROI's cells fetched, of a unit with so many ROIs.
+  ONNX_MAXPOOL_INLINE void fetch(int64_t roi, int64_t rois) const {
     const int64_t bins_y = job_.dims.bins_y, bins_x = job_.dims.bins_x;
-    map_.fetch(span_of(job_.rows + roi * bins_y, bins_y), span_of(job_.columns + roi * bins_x, bins_x));
+    map_.fetch(span_of(job_.rows + roi * bins_y, bins_y), span_of(job_.columns + roi * bins_x, bins_x), bins_y, rois);
   }
 
   // An ROI's windows, and where its bins are kept.

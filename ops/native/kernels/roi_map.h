@@ -70,21 +70,18 @@ class MapBlock {
     return watch.any();
   }
 
-  // Has these cells brought into the second cache, if the tensor may be in memory. As many reads are under way at once
-  // as a vector has lanes: with 16 or more, nothing is gained.
-  ONNX_MAXPOOL_INLINE void fetch(RoiWindow rows, RoiWindow columns) const {
-    constexpr int64_t kFewLanes = 8, kLine = 64 / sizeof(Key), kMostLines = 1024;
+  // Has the cells of an ROI with so many rows of bins brought into a cache, if they may be in memory, before it is
+  // pooled with so many others. As many reads are under way at once as a vector has lanes, in each row of a bin: where
+  // these are many, more are not faster.
+  ONNX_MAXPOOL_INLINE void fetch(RoiWindow rows, RoiWindow columns, int64_t bins_y, int64_t rois) const {
+    constexpr int64_t kLine = 64 / sizeof(Key), kFirstLines = 320, kMostLines = kLanes <= 8 ? 1024 : 640;
     const int64_t width = columns.end - columns.start, height = rows.end - rows.start;
-    if (kLanes > kFewLanes || !may_be_in_memory_ || width <= 0) return;
-    if (height * (width / kLine + 2) * channels > kMostLines) return;
-    const Key* channel_rows = plane_ + columns.start;
-    for (int c = 0; c < channels; ++c, channel_rows += area_) {
-      const Key* row = channel_rows + rows.start * width_;
-      for (int64_t y = 0; y < height; ++y, row += width_) {
-        for (int64_t x = 0; x < width; x += kLine) prefetch<Cache::second>(row, x);
-        prefetch<Cache::second>(row, width - 1);
-      }
-    }
+    if (!may_be_in_memory_ || width <= 0 || (kLanes > 8 && height > 2 * bins_y)) return;
+    // What other ROIs have read stays in the second cache, where that has room for it.
+    if (kLanes * area_ * int64_t{sizeof(Key)} <= kNearBlock && rois * height * width > area_) return;
+    const int64_t lines = height * (width / kLine + 2) * channels;
+    if (lines > kMostLines) return;
+    lines <= kFirstLines ? fetch<Cache::first>(rows, columns) : fetch<Cache::second>(rows, columns);
   }
 
   const ValueOrder<Key> order;
@@ -93,6 +90,20 @@ class MapBlock {
 
  private:
   using Watch = NanWatch<V>;
+
+  template <Cache cache>
+  ONNX_MAXPOOL_INLINE void fetch(RoiWindow rows, RoiWindow columns) const {
+    constexpr int64_t kLine = 64 / sizeof(Key);
+    const int64_t width = columns.end - columns.start, height = rows.end - rows.start;
+    const Key* channel_rows = plane_ + columns.start;
+    for (int c = 0; c < channels; ++c, channel_rows += area_) {
+      const Key* row = channel_rows + rows.start * width_;
+      for (int64_t y = 0; y < height; ++y, row += width_) {
+        for (int64_t x = 0; x < width; x += kLine) prefetch<cache>(row, x);
+        prefetch<cache>(row, width - 1);
+      }
+    }
+  }
 
   // The same where channels are few, and so vectors narrow: over rows in vectors as wide as there are.
   ONNX_MAXPOOL_INLINE bool max_of_wide_rows(const Key* from, int64_t rows, RoiWindow columns, V* to) const {
@@ -198,7 +209,7 @@ class MapBlock {
   }
 
   static constexpr int kBlockLanes = 16 / sizeof(Key);
-  static constexpr int64_t kFirstCache = 32 << 10, kNearMap = 4 << 20;  // bytes
+  static constexpr int64_t kFirstCache = 32 << 10, kNearBlock = 256 << 10, kNearMap = 4 << 20;  // bytes
   const int64_t width_, area_;
   const Key* const plane_;
   const Key* const x_end_;
