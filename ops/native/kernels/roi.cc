@@ -81,14 +81,20 @@ class RoiPool {
     const RoiTask* tasks = job.tables.sweep ? job.tasks + unit.begin * job.dims.bins_y : nullptr;
     if (pool.bins_ == 1 && !Copy::kStreams) {
       if (!job.tables.sweep) table.fill(all.start);
+      constexpr int64_t kAhead = 4;
+      const auto roi_at = [&](int64_t i) { return rois[job.tables.sweep ? tasks[i].slot : i]; };
       for (int64_t i = 0; i < count; ++i) {
-        pool.pool_single(rois[job.tables.sweep ? tasks[i].slot : i], channels, table);
+        if (i + kAhead < count) pool.fetch_output(roi_at(i + kAhead), 0, 1, blocks_of(channels));
+        pool.pool_single(roi_at(i), channels, table);
       }
     } else if (job.tables.sweep) {
       for (int64_t i = 0; i < count * job.dims.bins_y; ++i) {
         pool.pool_row(pool.roi_of(rois[tasks[i].slot], tasks[i].slot), tasks[i].row, kOneBlock, lines_of);
       }
-      for (int64_t slot = 0; slot < count; ++slot) pool.write(rois[slot], slot);
+      for (int64_t slot = 0; slot < count; ++slot) {
+        if (slot + 1 < count) pool.fetch_output(rois[slot + 1], 0, job.dims.bins_y, kOneBlock);
+        pool.write(rois[slot], slot);
+      }
     } else if (channels > Map::kLanes) {
       table.fill(all.start);
       for (int64_t i = 0; i < count; ++i) pool.pool_blocks(rois[i], channels, table);
@@ -136,6 +142,7 @@ class RoiPool {
         map_(job, image, block),
         scratch_(job, scratch),
         bins_(Memory::bins_of(job.dims)),
+        output_share_(is_output_far(job) ? (job.dims.bins_x * Map::kLanes + kLine - 1) / kLine * kLine : 0),
         writer_(map_.order, job.tables.at_once, bins_, scratch_.buffers) {}
 
   // What an ROI's bins reach along an axis: they overlap or touch, so that none between the first and the last is left
@@ -167,6 +174,21 @@ class RoiPool {
     map_.fetch(span_of(job_.rows + roi * bins_y, bins_y), span_of(job_.columns + roi * bins_x, bins_x), bins_y, rois);
   }
 
+  // Whether outputs leave a core's own caches before a run is over, other than those that stream.
+  static bool is_output_far(const RoiJob& job) {
+    constexpr int64_t kFar = 512 << 10;  // bytes
+    const int64_t outputs = job.dims.rois * job.dims.channels * Memory::bins_of(job.dims);
+    return !Copy::kStreams && outputs * int64_t{sizeof(Key)} > kFar;
+  }
+  // Has the lines of the output fetched, if they are far, to which the ROI's bins go: those of some of its shares, of
+  // which each row of bins has one. Strips of bins straddle lines and come to each more than once, and the next ROI's
+  // place is far from here, which no processor foresees.
+  ONNX_MAXPOOL_INLINE void fetch_output(int64_t roi, int64_t first, int64_t end, Blocks blocks) const {
+    const int64_t share = output_share_ * blocks.count;
+    Key* const to = place_of(roi);
+    for (int64_t at = first * share; at < end * share; at += kLine) prefetch_to_store(to, at);
+  }
+
   // An ROI's windows, and where its bins are kept.
   struct Roi {
     const RoiWindow *rows, *columns;
@@ -186,15 +208,23 @@ class RoiPool {
   template <class LinesOf>
   void pool_roi(int64_t number, LinesOf lines_of) {
     const Roi roi = roi_of(number, 0);
-    for (int64_t row = 0; row < job_.dims.bins_y; ++row) pool_row(roi, row, kOneBlock, lines_of);
+    for (int64_t row = 0; row < job_.dims.bins_y; ++row) {
+      fetch_output(number, row, row + 1, kOneBlock);
+      pool_row(roi, row, kOneBlock, lines_of);
+    }
     write(number, 0);
+  }
+
+  static Blocks blocks_of(int64_t channels, int64_t table = 0, int64_t bins = 0) {
+    return {(channels + Map::kLanes - 1) / Map::kLanes, table, bins};
   }
 
   // The bins of so many channels, which are those of several blocks.
   void pool_blocks(int64_t number, int64_t channels, SparseTables<Key, bytes>& table) {
-    const Blocks blocks = {(channels + Map::kLanes - 1) / Map::kLanes, table.block(), bins_};
+    const Blocks blocks = blocks_of(channels, table.block(), bins_);
     const Roi roi = roi_of(number, 0);
     for (int64_t row = 0; row < job_.dims.bins_y; ++row) {
+      fetch_output(number, row, row + 1, blocks);
       pool_row(roi, row, blocks, [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); });
     }
     writer_.write(scratch_.bins, channels, place_of(number), copy_);
@@ -271,10 +301,13 @@ class RoiPool {
     return static_cast<Key*>(job_.y) + (roi * job_.dims.channels + map_.channel) * bins_;
   }
 
+  static constexpr int64_t kLine = 64 / sizeof(Key);
+
   const RoiJob& job_;
   const Map map_;
   const Memory scratch_;
-  const int64_t bins_;  // of an ROI
+  const int64_t bins_;          // of an ROI
+  const int64_t output_share_;  // of a block's output: keys in whole lines of memory, for a row of bins; or 0
   BinWriter<Key, bytes, Copy> writer_;
   Copy copy_;
 };
