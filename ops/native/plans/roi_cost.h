@@ -23,9 +23,8 @@ constexpr double kColumn = 2;    // a cell of a line, in a bin
 constexpr double kBin = 8;       // a bin: transposed and stored
 constexpr double kRoi = 15;
 constexpr double kBinsRow = 30;  // a row of bins: its lines are found
-// kRoi and kBinsRow, of each further block of the same unit, in proportion. Of vectors of 64 bytes, several blocks of
-// more than one bin had no gain when they were measured (docs/benchmark/rois.md); trials may find one.
-constexpr double kBlockAgain = 1.1, kNarrowerBlockAgain = 0.15;
+// kRoi and kBinsRow, of each further block of the same unit, in proportion: of narrower vectors, as wider ones have one.
+constexpr double kBlockAgain = 0.15;
 // An ROI of one bin, with all of these; and each further block of the same unit.
 constexpr double kSingleBin = 20, kSingleBinAgain = 10;
 constexpr double kFarBin = 12;  // a bin that a sweep keeps beyond the second-level cache
