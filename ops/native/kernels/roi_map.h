@@ -31,28 +31,19 @@ class MapBlock {
         plane_(static_cast<const Key*>(job.x) + (image * job.dims.channels + channel) * area_),
         x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_),
         is_far_(job.dims.images * job.dims.channels * area_ * int64_t{sizeof(Key)} > kFirstCache),
+        sweeps_(job.tables.sweep),
         may_be_in_memory_(job.dims.images * job.dims.channels * area_ > kNearMap / int64_t{sizeof(Key)}) {}
 
   // The keys of `count` cells from one on, in the order of memory, to `to`: (count). Returns whether one is NaN that
-  // has no key.
-  ONNX_MAXPOOL_NOINLINE bool pack(int64_t first, int64_t count, V* to) const {
-    const MapBlock map = *this;
-    Watch watch;
-    const Key* from = map.plane_ + first;
-    for (int64_t x = 0; x < count; x += kLanes) {
-      if (is_far_) {
-        for (int c = 0; c < kLanes; ++c) prefetch(from, c * map.area_ + x - count);  // rows are packed upwards
-      }
-      const int64_t left = count - x;
-      if (left >= kLanes) {
-        map.max_of_columns(from + x, 1, left, to + x, watch);
-        continue;
-      }
-      V square[kLanes];
-      map.max_of_columns(from + x, 1, left, square, watch);
-      for (int64_t j = 0; j < left; ++j) to[x + j] = square[j];
+  // has no key. Meanwhile rows above these are fetched, as rows are packed upwards: in a sweep with pauses in between,
+  // in which as much may come from memory.
+  bool pack(int64_t first, int64_t count, V* to) const {
+    const Key* const from = plane_ + first;
+    if (sweeps_ && may_be_in_memory_) {
+      return pack(from, count, to, [&](int64_t cell) { prefetch<Cache::second>(from, cell - 2 * count); });
     }
-    return watch.any();
+    if (is_far_) return pack(from, count, to, [&](int64_t cell) { prefetch(from, cell - count); });
+    return pack(from, count, to, [](int64_t) {});
   }
 
   // The maxima over these rows of each of these columns to `to`, which has room for a vector more than there are
@@ -90,6 +81,25 @@ class MapBlock {
 
  private:
   using Watch = NanWatch<V>;
+
+  // Calls fetch(cell) for each channel and vector of its cells, for the first of these, counted from `from` on.
+  template <class Fetch>
+  ONNX_MAXPOOL_NOINLINE bool pack(const Key* from, int64_t count, V* to, Fetch fetch) const {
+    const MapBlock map = *this;
+    Watch watch;
+    for (int64_t x = 0; x < count; x += kLanes) {
+      for (int c = 0; c < kLanes; ++c) fetch(c * map.area_ + x);
+      const int64_t left = count - x;
+      if (left >= kLanes) {
+        map.max_of_columns(from + x, 1, left, to + x, watch);
+        continue;
+      }
+      V square[kLanes];
+      map.max_of_columns(from + x, 1, left, square, watch);
+      for (int64_t j = 0; j < left; ++j) to[x + j] = square[j];
+    }
+    return watch.any();
+  }
 
   template <Cache cache>
   ONNX_MAXPOOL_INLINE void fetch(RoiWindow rows, RoiWindow columns) const {
@@ -213,7 +223,8 @@ class MapBlock {
   const int64_t width_, area_;
   const Key* const plane_;
   const Key* const x_end_;
-  const bool is_far_;            // the tensor, from the first cache
+  const bool is_far_;  // the tensor, from the first cache
+  const bool sweeps_;
   const bool may_be_in_memory_;  // the same: it is larger than a core's own caches
 };
 
