@@ -159,7 +159,8 @@ class RoiNode : public Kernel {
     plan.trials ? plan.trials->run(plan.turn, pool_all) : pool_all();
   }
 
-  // Where either may be faster, runs that do not try ways to pool try both.
+  // Where either may be faster, runs that do not try ways to pool try both. What is stored past the caches has to come
+  // back from memory for the node that reads it next, which only that node's time shows: it has to be clearly faster.
   bool stores_past_caches(const RoiShape& shape, RoiPlan& plan) const {
     constexpr size_t kPast = 0, kThrough = 1;
     const size_t size = element_size(type_);
@@ -169,9 +170,12 @@ class RoiNode : public Kernel {
     if (!known) return true;
     Trials::Costs costs;
     costs.fill(Trials::kNever);
-    costs[kPast] = costs[kThrough] = plan.time;
+    constexpr double kReadAgain = 1.15;  // docs/benchmark/rois.md
+    costs[kPast] = kReadAgain * plan.time;
+    costs[kThrough] = plan.time;
     known->count_run();
     plan.turn = known->next(costs);
+    plan.turn.cost = plan.time;  // of either, so that one counts as slower than it is
     if (plan.turn.is_trial) plan.trials = known;
     return plan.turn.way == kPast;
   }
