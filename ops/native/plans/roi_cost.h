@@ -23,7 +23,7 @@ constexpr double kColumn = 2;    // a cell of a line, in a bin
 constexpr double kBin = 8;       // a bin: transposed and stored
 constexpr double kRoi = 15;
 constexpr double kBinsRow = 30;  // a row of bins: its lines are found
-// kRoi and kBinsRow, of each further block of the same unit, in proportion: of narrower vectors, as wider ones have one.
+// kRoi and kBinsRow, of each further block of the same unit, in proportion.
 constexpr double kBlockAgain = 0.15;
 // An ROI of one bin, with all of these; and each further block of the same unit.
 constexpr double kSingleBin = 20, kSingleBinAgain = 10;

@@ -124,8 +124,9 @@ void Planner::shared(int levels, int64_t threads, int64_t blocks, Way& way, int6
 
 int64_t Planner::at_once_of(int levels, int64_t threads, int64_t blocks) const {
   if (blocks == 1) return 1;  // a small run would notice the divisions
-  // So many bins, and the lines where they go, leave the first cache: of vectors of 64 bytes, one block is faster.
-  if (shape_.vector_bytes >= 64 && !shape_.has_single_bins()) return 1;
+  // Many bins of 64 bytes, and the lines where they go, leave the first cache: one block is faster.
+  constexpr int64_t kFewBins = 16;
+  if (shape_.vector_bytes >= 64 && shape_.bins_y * shape_.bins_x > kFewBins) return 1;
   const int64_t vectors = (levels + 1) * shape_.height * shape_.width + 3 * shape_.bins_y * shape_.bins_x;
   const int64_t block = vectors * shape_.vector_bytes, all = blocks * static_cast<int64_t>(groups_.size());
   const int64_t held = 2 * block <= shape_.second_cache ? std::max<int64_t>(shape_.second_cache / 2 / block, 2) : 1;

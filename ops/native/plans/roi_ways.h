@@ -72,8 +72,8 @@ class Planner {
   bool may_share(int levels) const { return fit(shape_, tallest_, levels); }
   // Of so many blocks of channels, of which a unit has at most so many at once.
   void shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most = kMostAtOnce) const;
-  // No unit has several blocks where a thread has few, or of the widest vectors but for only bins; and threads have about
-  // as many units each.
+  // No unit has several blocks where a thread has few, or of many bins of the widest vectors; and threads have about as
+  // many units each.
   int64_t at_once_of(int levels, int64_t threads, int64_t blocks) const;
   // A way of blocks of channels leaves the last one, if that should take clearly less time than this block.
   void leave_channels_if_faster(Way& way) const;
