@@ -398,6 +398,18 @@ void tries_ways() {
   require(trials.next(small).way == 0 && trials.next(large).way == 0, "costs are not corrected");
   require(trials.next(costs_of({300, 100})).way == 1, "costs are of no account");
 
+  // A user may count a way as slower than it is: by its cost, of which its trials' ratio knows nothing.
+  const auto with_handicap = [&](double nanoseconds) {
+    Trials handicapped;
+    for (;;) {
+      Trials::Turn turn = handicapped.next(costs_of({11.5, 10}));
+      if (!turn.is_trial) return turn.way;
+      turn.cost = 10;
+      handicapped.took(turn, turn.way == 0 ? nanoseconds : 10000);
+    }
+  };
+  require(with_handicap(8200) == 0 && with_handicap(8900) == 1, "a way does not count as slower than it is");
+
   // All trials of the best way were disturbed: it is found once they are repeated, which is seldom.
   Trials disturbed;
   int trials_later = 0;
@@ -437,6 +449,9 @@ void tries_ways() {
   require(by_shape.find(3) == by_shape.find(3) && by_shape.find(3) != by_shape.find(5), "shapes share their trials");
   for (uint64_t shape = 7; shape < 100; ++shape) by_shape.find(shape);
   require(by_shape.find(3) && !by_shape.find(99), "trials are not of the first shapes");
+  onnx_maxpool::TrialsByShape half;
+  for (uint64_t shape = 7; shape < 100; ++shape) half.find(shape, onnx_maxpool::TrialsByShape::kShapes / 2);
+  require(half.find(7) && !half.find(99, 8) && half.find(99), "some shapes leave no trials to others");
 }
 
 }  // namespace

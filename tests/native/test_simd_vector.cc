@@ -89,10 +89,16 @@ struct Prefetch {
     const Keys<Key, bytes / sizeof(Key)> keys(random), before = keys;
     const int64_t distances[] = {int64_t{0},          int64_t{-100}, int64_t{1} << 20,
                                  -(int64_t{1} << 40), INT64_MAX,     INT64_MIN};
-    for (int64_t apart : distances) prefetch(keys.at, apart);
+    Keys<Key, bytes / sizeof(Key)> to = keys;
+    for (int64_t apart : distances) {
+      prefetch(keys.at, apart);
+      prefetch<Cache::second>(keys.at, apart);
+      prefetch_to_store(to.at, apart);
+    }
     prefetch_next_page(keys.at);
     prefetch_next_page(static_cast<const Key*>(nullptr));
     expect_lanes<Key>("prefetch", keys.vector(), [&](int i) { return before.at[i]; });
+    expect_lanes<Key>("prefetch_to_store", to.vector(), [&](int i) { return before.at[i]; });
   }
 };
 

@@ -457,19 +457,6 @@ def test_an_output_larger_than_the_cache(element_type: str, width: int, pooled_s
     assert_same(y[some], reference_rois(proto, x, rois[some]))
 
 
-@pytest.mark.parametrize("width", [12, 40])
-def test_an_output_that_caches_may_hold(width: int) -> None:
-    """A node's first runs store it in either way."""
-    rng = np.random.default_rng(59)
-    x, rois = random_rois(rng, np.dtype(np.float32), (1, 70, 12, width), 450, 1.0, special=False)
-    proto = roi_model(pooled_shape=(7, 7))
-    expected = reference_rois(proto, x, rois)
-    assert 5 << 20 < expected.nbytes < 8 << 20
-    session = onnx_maxpool.load(proto)
-    for _ in range(50):
-        assert_same(session.run(None, {"X": x, "rois": rois})[0], expected)
-
-
 OPSET = 22
 
 

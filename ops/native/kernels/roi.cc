@@ -84,7 +84,7 @@ class RoiPool {
       constexpr int64_t kAhead = 4;
       const auto roi_at = [&](int64_t i) { return rois[job.tables.sweep ? tasks[i].slot : i]; };
       for (int64_t i = 0; i < count; ++i) {
-        if (i + kAhead < count) pool.fetch_output(roi_at(i + kAhead), 0, 1, blocks_of(channels));
+        if (i + kAhead < count) pool.fetch_output(roi_at(i + kAhead), {0, 1}, channels);
         pool.pool_single(roi_at(i), channels, table);
       }
     } else if (job.tables.sweep) {
@@ -92,7 +92,7 @@ class RoiPool {
         pool.pool_row(pool.roi_of(rois[tasks[i].slot], tasks[i].slot), tasks[i].row, kOneBlock, lines_of);
       }
       for (int64_t slot = 0; slot < count; ++slot) {
-        if (slot + 1 < count) pool.fetch_output(rois[slot + 1], 0, job.dims.bins_y, kOneBlock);
+        if (slot + 1 < count) pool.fetch_output(rois[slot + 1], {0, pool.rows_of_bins()}, pool.map_.channels);
         pool.write(rois[slot], slot);
       }
     } else if (channels > Map::kLanes) {
@@ -142,7 +142,7 @@ class RoiPool {
         map_(job, image, block),
         scratch_(job, scratch),
         bins_(Memory::bins_of(job.dims)),
-        output_share_(is_output_far(job) ? (job.dims.bins_x * Map::kLanes + kLine - 1) / kLine * kLine : 0),
+        is_output_far_(is_output_far(job)),
         writer_(map_.order, job.tables.at_once, bins_, scratch_.buffers) {}
 
   // What an ROI's bins reach along an axis: they overlap or touch, so that none between the first and the last is left
@@ -180,14 +180,26 @@ class RoiPool {
     const int64_t outputs = job.dims.rois * job.dims.channels * Memory::bins_of(job.dims);
     return !Copy::kStreams && outputs * int64_t{sizeof(Key)} > kFar;
   }
-  // Has the lines of the output fetched, if they are far, to which the ROI's bins go: those of some of its shares, of
-  // which each row of bins has one. Strips of bins straddle lines and come to each more than once, and the next ROI's
-  // place is far from here, which no processor foresees.
-  ONNX_MAXPOOL_INLINE void fetch_output(int64_t roi, int64_t first, int64_t end, Blocks blocks) const {
-    const int64_t share = output_share_ * blocks.count;
-    Key* const to = place_of(roi);
-    for (int64_t at = first * share; at < end * share; at += kLine) prefetch_to_store(to, at);
+  // Has the lines of the output fetched where these rows of the ROI's bins go, of so many channels, if they are far.
+  // Processors do not foresee them: bins go there in strips that straddle lines and come to each more than once, and
+  // the next ROI's place is far from here. A row counts as its share of all lines.
+  ONNX_MAXPOOL_INLINE void fetch_output(int64_t roi, RoiWindow rows, int64_t channels) const {
+    constexpr int64_t kMost = 16 << 10;  // bytes, for which the first cache has room beside the bins
+    if (!is_output_far_) return;
+    const int64_t share = job_.dims.bins_x * channels, first = rows.start * share, end = rows.end * share;
+    if (channels * bins_ * int64_t{sizeof(Key)} <= kMost) {
+      fetch_output<Cache::first>(place_of(roi), first, end);
+    } else {
+      fetch_output<Cache::second>(place_of(roi), first, end);
+    }
   }
+  template <Cache cache>
+  ONNX_MAXPOOL_INLINE static void fetch_output(Key* to, int64_t first, int64_t end) {
+    constexpr int64_t kLine = 64 / sizeof(Key);
+    const auto in_line = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % 64 / sizeof(Key));
+    for (int64_t at = first - in_line; at < end; at += kLine) prefetch_to_store<cache>(to, at);
+  }
+  int32_t rows_of_bins() const { return static_cast<int32_t>(job_.dims.bins_y); }
 
   // An ROI's windows, and where its bins are kept.
   struct Roi {
@@ -208,23 +220,19 @@ class RoiPool {
   template <class LinesOf>
   void pool_roi(int64_t number, LinesOf lines_of) {
     const Roi roi = roi_of(number, 0);
-    for (int64_t row = 0; row < job_.dims.bins_y; ++row) {
-      fetch_output(number, row, row + 1, kOneBlock);
+    for (int32_t row = 0; row < rows_of_bins(); ++row) {
+      fetch_output(number, {row, row + 1}, map_.channels);
       pool_row(roi, row, kOneBlock, lines_of);
     }
     write(number, 0);
   }
 
-  static Blocks blocks_of(int64_t channels, int64_t table = 0, int64_t bins = 0) {
-    return {(channels + Map::kLanes - 1) / Map::kLanes, table, bins};
-  }
-
   // The bins of so many channels, which are those of several blocks.
   void pool_blocks(int64_t number, int64_t channels, SparseTables<Key, bytes>& table) {
-    const Blocks blocks = blocks_of(channels, table.block(), bins_);
+    const Blocks blocks = {(channels + Map::kLanes - 1) / Map::kLanes, table.block(), bins_};
     const Roi roi = roi_of(number, 0);
-    for (int64_t row = 0; row < job_.dims.bins_y; ++row) {
-      fetch_output(number, row, row + 1, blocks);
+    for (int32_t row = 0; row < rows_of_bins(); ++row) {
+      fetch_output(number, {row, row + 1}, channels);
       pool_row(roi, row, blocks, [&](RoiWindow rows, RoiWindow) { return table.lines_of(rows); });
     }
     writer_.write(scratch_.bins, channels, place_of(number), copy_);
@@ -301,13 +309,11 @@ class RoiPool {
     return static_cast<Key*>(job_.y) + (roi * job_.dims.channels + map_.channel) * bins_;
   }
 
-  static constexpr int64_t kLine = 64 / sizeof(Key);
-
   const RoiJob& job_;
   const Map map_;
   const Memory scratch_;
-  const int64_t bins_;          // of an ROI
-  const int64_t output_share_;  // of a block's output: keys in whole lines of memory, for a row of bins; or 0
+  const int64_t bins_;  // of an ROI
+  const bool is_output_far_;
   BinWriter<Key, bytes, Copy> writer_;
   Copy copy_;
 };

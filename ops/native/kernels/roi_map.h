@@ -31,18 +31,18 @@ class MapBlock {
         plane_(static_cast<const Key*>(job.x) + (image * job.dims.channels + channel) * area_),
         x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_),
         is_far_(job.dims.images * job.dims.channels * area_ * int64_t{sizeof(Key)} > kFirstCache),
-        sweeps_(job.tables.sweep),
-        may_be_in_memory_(job.dims.images * job.dims.channels * area_ > kNearMap / int64_t{sizeof(Key)}) {}
+        may_be_in_memory_(job.dims.images * job.dims.channels * area_ > kNearMap / int64_t{sizeof(Key)}),
+        sweeps_(job.tables.sweep) {}
 
   // The keys of `count` cells from one on, in the order of memory, to `to`: (count). Returns whether one is NaN that
-  // has no key. Meanwhile rows above these are fetched, as rows are packed upwards: in a sweep with pauses in between,
-  // in which as much may come from memory.
+  // has no key. Rows above these are fetched, as rows are packed upwards. A sweep pools bins between rows, so that
+  // there is time for two rows to come from memory.
   bool pack(int64_t first, int64_t count, V* to) const {
     const Key* const from = plane_ + first;
     if (sweeps_ && may_be_in_memory_) {
-      return pack(from, count, to, [&](int64_t cell) { prefetch<Cache::second>(from, cell - 2 * count); });
+      return pack(from, count, to, [=](int64_t cell) { prefetch<Cache::second>(from, cell - 2 * count); });
     }
-    if (is_far_) return pack(from, count, to, [&](int64_t cell) { prefetch(from, cell - count); });
+    if (is_far_) return pack(from, count, to, [=](int64_t cell) { prefetch(from, cell - count); });
     return pack(from, count, to, [](int64_t) {});
   }
 
@@ -61,9 +61,9 @@ class MapBlock {
     return watch.any();
   }
 
-  // Has the cells of an ROI with so many rows of bins brought into a cache, if they may be in memory, before it is
-  // pooled with so many others. As many reads are under way at once as a vector has lanes, in each row of a bin: where
-  // these are many, more are not faster.
+  // Has an ROI's cells brought into a cache before it is pooled, if they may be in memory. It has so many rows of bins,
+  // and is one of so many ROIs. To pool it has as many reads under way at once as a vector has lanes, in each row of a
+  // bin: where these are many, more are not faster. The first cache has room for some 300 lines beside what is pooled.
   ONNX_MAXPOOL_INLINE void fetch(RoiWindow rows, RoiWindow columns, int64_t bins_y, int64_t rois) const {
     constexpr int64_t kLine = 64 / sizeof(Key), kFirstLines = 320, kMostLines = kLanes <= 8 ? 1024 : 640;
     const int64_t width = columns.end - columns.start, height = rows.end - rows.start;
@@ -223,9 +223,9 @@ class MapBlock {
   const int64_t width_, area_;
   const Key* const plane_;
   const Key* const x_end_;
-  const bool is_far_;  // the tensor, from the first cache
-  const bool sweeps_;
+  const bool is_far_;            // the tensor, from the first cache
   const bool may_be_in_memory_;  // the same: it is larger than a core's own caches
+  const bool sweeps_;
 };
 
 }  // namespace

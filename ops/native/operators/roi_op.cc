@@ -160,7 +160,8 @@ class RoiNode : public Kernel {
   }
 
   // Where either may be faster, runs that do not try ways to pool try both. What is stored past the caches has to come
-  // back from memory for the node that reads it next, which only that node's time shows: it has to be clearly faster.
+  // back from memory for the node that reads it next. That node's time shows it, not ours, so that ours has to be
+  // clearly less.
   bool stores_past_caches(const RoiShape& shape, RoiPlan& plan) const {
     constexpr size_t kPast = 0, kThrough = 1;
     const size_t size = element_size(type_);
@@ -175,7 +176,7 @@ class RoiNode : public Kernel {
     costs[kThrough] = plan.time;
     known->count_run();
     plan.turn = known->next(costs);
-    plan.turn.cost = plan.time;  // of either, so that one counts as slower than it is
+    plan.turn.cost = plan.time;  // a trial's ratio is to this, so that next() takes kPast for slower than it is
     if (plan.turn.is_trial) plan.trials = known;
     return plan.turn.way == kPast;
   }

@@ -285,8 +285,7 @@ double RoiCost::shared(int levels, double blocks) const {
   const auto rois = static_cast<double>(shape_.rois);
   const double cells = blocks * shared_[static_cast<size_t>(levels)];
   if (shape_.has_single_bins()) return cells + rois * (kSingleBin + (blocks - 1) * kSingleBinAgain);
-  const double found = rois * kRoi + bins_rows_ * kBinsRow,
-               again = (blocks - 1) * kBlockAgain;
+  const double found = rois * kRoi + bins_rows_ * kBinsRow, again = (blocks - 1) * kBlockAgain;
   return cells + found * (1 + again) + blocks * rois * kBin * static_cast<double>(shape_.bins_y * shape_.bins_x);
 }
 

@@ -17,7 +17,7 @@ namespace {
 // Of fewer cycles, runs would notice what it takes to choose a plan.
 constexpr double kBrief = 60'000;
 // Of so few, a small run would notice to be told from others.
-constexpr int64_t kFewestOutputs = 64;
+constexpr int64_t kFewestOutputs = 64, kFewOutputs = 4096;
 // The way of a brief run, for the next ones that are like it: to choose one takes as long as to pool dozens of ROIs.
 // Another look every few runs finds what has changed in the windows. Shapes may share their number (number_of), so that
 // all that a kernel relies on is told by the shape.
@@ -28,7 +28,6 @@ class KeptWay {
     put({byte(mode), byte(way.levels), byte(way.at_once), byte(way.left > 0 ? kRuns + kLeaves : kRuns),
          doublings(cells_of(shape, windows)), static_cast<uint16_t>(way.cycles())},
         trials);
-    trials.count_runs(kRuns);
   }
   // Sets a plan for one thread, if there is a way for it.
   static bool set(const RoiShape& shape, const RoiWindows& windows, Trials& trials, RoiPlan& plan) {
@@ -39,6 +38,7 @@ class KeptWay {
     const bool leaves = kept.runs >= kLeaves;
     if (--kept.runs % kLeaves == 0) {
       trials.keep(0);
+      trials.count_runs(kRuns);
     } else {
       put(kept, trials);
     }
@@ -125,9 +125,9 @@ size_t least(const Trials::Costs& costs) {
 }  // namespace
 
 uint64_t number_of(const RoiShape& shape) {
-  uint64_t number = shape.threads > 1;
+  uint64_t number = 0;
   for (int64_t size : {shape.images, shape.channels, shape.height, shape.width,
-                       int64_t{63 - __builtin_clzll(static_cast<uint64_t>(shape.rois))}}) {
+                       int64_t{63 - __builtin_clzll(static_cast<uint64_t>(shape.rois))}, int64_t{shape.threads > 1}}) {
     constexpr uint64_t kPrime = 0x100000001b3;  // FNV's
     number = (number + static_cast<uint64_t>(size)) * kPrime;
   }
@@ -147,9 +147,12 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
     if (mode) set_small_plan(shape, windows, mode, plan);
     return mode != nullptr;
   };
-  const bool has_fewest_outputs = shape.rois * shape.channels * shape.bins_y * shape.bins_x <= kFewestOutputs;
-  if (has_fewest_outputs && is_small()) return plan;
-  Trials* const known = trials ? trials->find(number_of(shape)) : nullptr;
+  const int64_t outputs = shape.rois * shape.channels * shape.bins_y * shape.bins_x;
+  if (outputs <= kFewestOutputs && is_small()) return plan;
+  // Runs that differ much are mostly small. They leave some of the trials to others.
+  constexpr size_t kHalf = TrialsByShape::kShapes / 2;
+  const size_t most = outputs <= kFewOutputs ? kHalf : TrialsByShape::kShapes;
+  Trials* const known = trials ? trials->find(number_of(shape), most) : nullptr;
   if (known) {
     if (KeptWay::set(shape, windows, *known, plan)) return plan;
     known->count_run();
@@ -171,7 +174,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   if (is_for_one && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {
     KeptWay::keep(way, shape, windows, *known);
   }
-  plan = planner.plan(way);
+  planner.plan(way, plan);
   plan.trials = turn.is_trial ? known : nullptr;
   plan.turn = turn;
   return plan;
@@ -184,10 +187,10 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   if (mode) set_small_plan(shape, windows, mode, plans.emplace_back());
   Way way, other;
   const auto add_blocks = [&](bool is_there) {
-    if (!is_there) plans.push_back(planner.plan(way));
+    if (!is_there) planner.plan(way, plans.emplace_back());
     if (!may_leave_channels(shape)) return;
     planner.leave_channels(way, other);
-    plans.push_back(planner.plan(other));
+    planner.plan(other, plans.emplace_back());
   };
   planner.separate(shape.threads, shape.blocks, way);
   add_blocks(mode == &RoiKernel::separate);
@@ -201,15 +204,15 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   }
   if (may_permute(shape)) {
     planner.narrow_map(shape.threads, way);
-    plans.push_back(planner.plan(way));
+    planner.plan(way, plans.emplace_back());
   }
   if (may_pool_by_rows(shape) && mode != &RoiKernel::few_channels) {
     planner.few_channels(shape.threads, way);
-    plans.push_back(planner.plan(way));
+    planner.plan(way, plans.emplace_back());
   }
   if (has_few_channels(shape) && mode != &RoiKernel::cells) {
     planner.cells(shape.threads, way);
-    plans.push_back(planner.plan(way));
+    planner.plan(way, plans.emplace_back());
   }
   return plans;
 }

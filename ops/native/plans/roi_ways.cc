@@ -187,12 +187,10 @@ void Planner::cells(int64_t threads, Way& way) const {
   divide_whole(way.division, {1, roi_costs::kUnit, cost_.cells() / rois()}, threads);
 }
 
-RoiPlan Planner::plan(const Way& way) const {
-  RoiPlan plan{};
+void Planner::plan(const Way& way, RoiPlan& plan) const {
   plan.rois_by_image = rois_by_image_;
   set_plan(shape_, windows_, groups_, way, plan);
   plan.tallest = tallest_;
-  return plan;
 }
 
 Planner::Work Planner::few_channels_work(int64_t channels) const {

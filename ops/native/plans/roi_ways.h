@@ -87,7 +87,8 @@ class Planner {
   void few_channels(int64_t threads, Way& way) const;
   void cells(int64_t threads, Way& way) const;
 
-  RoiPlan plan(const Way& way) const;
+  // Of an empty plan.
+  void plan(const Way& way, RoiPlan& plan) const;
 
  private:
   double rois() const { return static_cast<double>(shape_.rois); }

@@ -39,7 +39,7 @@ class Trials {
     const uint64_t run = 1 + runs_.fetch_add(1, std::memory_order_relaxed);
     return run >= kAgain && (run & (run - 1)) == 0;
   }
-  // Some that ask nothing.
+  // Counts runs that went a way that was kept, and did not ask next().
   void count_runs(uint64_t runs) { runs_.fetch_add(runs, std::memory_order_relaxed); }
 
   // The next run, if it should take `costs[way]` in each way. Runs may be at the same time, and differ in their costs.
@@ -70,7 +70,7 @@ class Trials {
     }
     const bool is_last = running_.load(std::memory_order_acquire) == 0;  // before times are read
     const auto time = [&](size_t way) {
-      // Less is noise, or of the clock, which has steps of some 20 nanoseconds.
+      // Less is noise. Two readings of a clock with steps of some 20 nanoseconds differ by a step or two.
       constexpr double kClearly = 0.97, kClock = 30;
       const double nanoseconds = costs[way] * tried_[way].least.load(std::memory_order_relaxed);
       return way == likeliest ? kClearly * nanoseconds - kClock : nanoseconds;
@@ -143,10 +143,13 @@ class Trials {
 // Those of the shapes that a node meets first.
 class TrialsByShape {
  public:
-  // Null where there were too many shapes. Two that have the same number share their trials.
-  Trials* find(uint64_t shape) {
+  static constexpr size_t kShapes = 16;
+  // Null where there were too many shapes, or so many of those that are the first `most`. Two that have the same number
+  // share their trials.
+  Trials* find(uint64_t shape, size_t most = kShapes) {
     if (shape == 0) shape = 1;  // 0 is none
-    for (Known& known : known_) {
+    for (size_t i = 0; i < most; ++i) {
+      Known& known = known_[i];
       uint64_t found = known.shape.load(std::memory_order_relaxed);
       if (found == 0 && known.shape.compare_exchange_strong(found, shape, std::memory_order_relaxed)) found = shape;
       if (found == shape) return &known.trials;
@@ -159,7 +162,7 @@ class TrialsByShape {
     std::atomic<uint64_t> shape{0};
     Trials trials;
   };
-  std::array<Known, 16> known_;
+  std::array<Known, kShapes> known_;
 };
 
 }  // namespace onnx_maxpool

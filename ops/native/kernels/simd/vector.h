@@ -76,7 +76,8 @@ ONNX_MAXPOOL_INLINE void prefetch(const Key* from, int64_t apart) {
   __builtin_prefetch(reinterpret_cast<const void*>(at), 0, static_cast<int>(cache));
 }
 
-// The same of a line that will be stored to, and only in part, so that the processor has to read it first.
+// The same of a line that will be stored to, and only in part, so that the processor has to read it first. On x86, GCC
+// takes it for the same hint unless it may assume another instruction set.
 template <Cache cache = Cache::first, class Key>
 ONNX_MAXPOOL_INLINE void prefetch_to_store(Key* to, int64_t apart) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(to) + static_cast<uintptr_t>(apart) * sizeof(Key);
