@@ -16,8 +16,11 @@ namespace {
 
 // Of fewer cycles, runs would notice what it takes to choose a plan.
 constexpr double kBrief = 60'000;
-// Of so few, a small run would notice to be told from others.
-constexpr int64_t kFewestOutputs = 64, kFewOutputs = 4096;
+// Of so few outputs, a small run would notice a look at what is known of its shape.
+constexpr int64_t kFewestOutputs = 64;
+// Shapes with so few leave half of the trials to others, as runs that differ from one to the next are mostly small.
+constexpr int64_t kFewOutputs = 4096;
+
 // The way of a brief run, for the next ones that are like it: to choose one takes as long as to pool dozens of ROIs.
 // Another look every few runs finds what has changed in the windows. Shapes may share their number (number_of), so that
 // all that a kernel relies on is told by the shape.
@@ -149,7 +152,6 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   };
   const int64_t outputs = shape.rois * shape.channels * shape.bins_y * shape.bins_x;
   if (outputs <= kFewestOutputs && is_small()) return plan;
-  // Runs that differ much are mostly small. They leave some of the trials to others.
   constexpr size_t kHalf = TrialsByShape::kShapes / 2;
   const size_t most = outputs <= kFewOutputs ? kHalf : TrialsByShape::kShapes;
   Trials* const known = trials ? trials->find(number_of(shape), most) : nullptr;
@@ -157,7 +159,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
     if (KeptWay::set(shape, windows, *known, plan)) return plan;
     known->count_run();
   }
-  // A small run is planned only for those that will be like it.
+  // A small run is planned only to find a way for those that will be like it.
   if ((!known || known->kept() != 0) && is_small()) return plan;
   const Planner planner(shape, windows);
   Ways ways;
