@@ -47,19 +47,16 @@ class KeptWay {
     }
     if (!may_be(kept, leaves, shape)) return false;
     if (std::abs(doublings(cells_of(shape, windows)) - kept.cells) > kAlike) return false;
-    Way way;
-    way.mode = kModes[kept.mode];
-    way.levels = kept.levels;
-    way.at_once = kept.at_once;
-    way.left = leaves ? channels_left(shape) : 0;
-    const int64_t blocks = units_for(way.mode, shape, units_of(shape.blocks - leaves, way.at_once));
+    const auto mode = kModes[kept.mode];
     if (!leaves && are_in_order(windows)) {
-      plan.mode = way.mode;
-      plan.levels = way.levels;
-      plan.slots = 1;
-      plan.at_once = way.at_once;
-      lay_out_in_order(shape, windows, blocks, plan);
+      set_plan_in_order(shape, windows, mode, kept.levels, kept.at_once, plan);
     } else {
+      Way way;
+      way.mode = mode;
+      way.levels = kept.levels;
+      way.at_once = kept.at_once;
+      way.left = leaves ? channels_left(shape) : 0;
+      const int64_t blocks = units_for(mode, shape, units_of(shape.blocks - leaves, way.at_once));
       const RoiGroups groups = group_by_image(shape, windows, plan.rois_by_image);
       divide_whole(groups, shape.rois, blocks, way.division);
       divide_whole(groups, shape.rois, few_channels_blocks(shape, way.left), way.of_left);

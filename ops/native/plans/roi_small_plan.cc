@@ -68,7 +68,13 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
 
 bool are_in_order(const RoiWindows& windows) { return std::is_sorted(windows.image.begin(), windows.image.end()); }
 
-void lay_out_in_order(const RoiShape& shape, const RoiWindows& windows, int64_t blocks, RoiPlan& plan) {
+void set_plan_in_order(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode, int levels,
+                       int64_t at_once, RoiPlan& plan) {
+  const int64_t blocks = units_for(mode, shape, units_of(shape.blocks, at_once));
+  plan.mode = mode;
+  plan.levels = levels;
+  plan.slots = 1;
+  plan.at_once = at_once;
   plan.rois_by_image.resize(static_cast<size_t>(shape.rois));
   plan.units.resize(static_cast<size_t>(shape.rois * blocks));
   RoiUnit* end = plan.units.begin();
@@ -86,10 +92,8 @@ void lay_out_in_order(const RoiShape& shape, const RoiWindows& windows, int64_t 
 
 void set_small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode,
                     RoiPlan& plan) {
-  plan.mode = mode;
-  plan.slots = plan.at_once = 1;
+  set_plan_in_order(shape, windows, mode, 0, 1, plan);
   plan.cycles = plan.time = roi_costs::kUnit;
-  lay_out_in_order(shape, windows, units_for(mode, shape, shape.blocks), plan);
 }
 
 }  // namespace onnx_maxpool

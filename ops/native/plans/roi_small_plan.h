@@ -13,8 +13,10 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
 
 // Whether ROIs come image by image.
 bool are_in_order(const RoiWindows& windows);
-// Units of one thread for all ROIs as they come, and all blocks of channels. Neighbours of one image share a unit.
-void lay_out_in_order(const RoiShape& shape, const RoiWindows& windows, int64_t blocks, RoiPlan& plan);
+// Of an empty plan, all but what it costs: one thread pools all ROIs as they come, on all blocks of channels, of which
+// a unit has so many. Neighbours of one image share a unit.
+void set_plan_in_order(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode, int levels,
+                       int64_t at_once, RoiPlan& plan);
 
 // All ROIs in their order, straight from the map or from a table of its rows. Of a plan that is empty.
 void set_small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode, RoiPlan& plan);
