@@ -40,23 +40,28 @@ double beyond(double bytes, double from, double to) { return std::clamp((bytes -
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr double kFirstCaches = kMiB / 2;  // what is here costs no more for its place
 
+// Of vectors of so many bytes, or of the narrowest that there are.
+const BlockCosts& block_costs(int64_t vector_bytes) {
+  return kBlocks[vector_bytes >= 64 ? 2 : vector_bytes >= 32 ? 1 : 0];
+}
+
 }  // namespace
 
 double rough_looked_up(const RoiShape& shape) {
   const auto channels = static_cast<double>(shape.channels), rows = static_cast<double>(shape.bins_y);
-  const double roi = shape.has_single_bins() ? kFolds.roi + channels * kRoughFold
-                                             : kLookups.roi + kLookups.piece + rows * channels * kRoughLookups;
+  const double roi = shape.has_single_bins() ? kRough.fold_roi + channels * kRough.fold
+                                             : kRough.lookups_roi + rows * channels * kRough.lookups;
   return static_cast<double>(shape.rois) * roi;
 }
 
 double rough_table(const RoiShape& shape, double cells) {
   const auto rows = static_cast<double>(shape.bins_y), columns = static_cast<double>(shape.bins_x);
-  const double fill = kUnit + kPackFew * static_cast<double>(shape.height * shape.width),
+  const double fill = kUnit + kRough.pack * static_cast<double>(shape.height * shape.width),
                rois = static_cast<double>(shape.rois);
   if (shape.has_single_bins()) {
-    return fill + kColumn * cells / static_cast<double>(shape.channels) + rois * (kRoi + kSingleBin);
+    return fill + kRough.column * cells / static_cast<double>(shape.channels) + rois * kRough.single_bin_roi;
   }
-  return fill + rois * (kRoi + rows * (kBinsRow + kRoughBin * columns));
+  return fill + rois * (kRough.roi + rows * (kRough.bins_row + kRough.bin * columns));
 }
 
 RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups)
@@ -65,12 +70,12 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
       element_bytes_(static_cast<double>(shape.input_bytes) /
                      static_cast<double>(shape.images * shape.channels * shape.height * shape.width)),
       lanes_(static_cast<double>(shape.vector_bytes) / element_bytes_),
-      part_(shape.vector_bytes < 64 ? 0.5 : 1),
       lanes_shift_(shift_of(lanes_)),
       line_shift_(shift_of(static_cast<double>(shape.line_bytes) / element_bytes_)),
       block_shift_(shift_of(16 / element_bytes_)),
       has_full_blocks_(static_cast<double>(shape.channels) >= lanes_),
       has_64_byte_vectors_(std::max(shape.vector_bytes, shape.line_bytes) >= 64),
+      block_(block_costs(shape.vector_bytes)),
       top_(shape.height) {
   const int64_t sample = std::clamp(shape.rois / 4, kLeastSample, kMostSample),
                 step = (shape.rois + sample - 1) / sample;
@@ -179,7 +184,7 @@ void RoiCost::reckon(double weight) {
   cells_ = bins_y * bins_x *
            (kCellsBin * all(sums_.rois - sums_.of_cells) + kBinOfCell * all(sums_.of_cells) + kCell * all(sums_.area));
   bins_rows_ = all(sums_.rows);
-  columns_ = kColumn * bins_x * all(sums_.columns);
+  columns_ = block_.column * bins_x * all(sums_.columns);
   map_rows_ = weight * sums_.map_rows;
   wide_rows_ = weight * sums_.wide_rows;
   squares_ = all(sums_.squares) / number(int64_t{1} << (lanes_shift_ - block_shift_));
@@ -190,7 +195,7 @@ void RoiCost::reckon(double weight) {
   const bool is_near = std::max(number(shape_.input_bytes), block) <= kFirstCaches;
   touched_first_ = is_near ? touched_ : map * (1 - std::exp(-touched_ / map));
   const auto cycles = [&](const Tables& tables, size_t levels) {
-    return weight * (kColumn * bins_x * tables.combined[levels] + kReduce * tables.reduced[levels]);
+    return weight * (block_.column * bins_x * tables.combined[levels] + block_.reduce * tables.reduced[levels]);
   };
   double sum = 0;
   for (size_t levels = 0; levels <= kMostLevels; ++levels) {
@@ -269,16 +274,16 @@ double RoiCost::separate() const {
 
 double RoiCost::separate(double channels) const {
   const auto rois = static_cast<double>(shape_.rois);
-  return lanes_ * kTranspose * part_ * squares_ +
-         channels * ((part_ < 1 ? kNarrowerMapRow : kMapRow) * map_rows_ +
-                     (has_64_byte_vectors_ ? kMapRow : kNarrowerMapRow) * wide_rows_ + straight(lanes_)) +
+  return lanes_ * block_.transpose * squares_ +
+         channels *
+             (block_.map_row * map_rows_ + block_costs(shape_.line_bytes).map_row * wide_rows_ + straight(lanes_)) +
          columns_ + bins_rows_ * (kBinsRow + kSquaresRow) +
-         rois * (kRoi + kBin * static_cast<double>(shape_.bins_y * shape_.bins_x));
+         rois * (kRoi + block_.bin * static_cast<double>(shape_.bins_y * shape_.bins_x));
 }
 
 double RoiCost::fill(int levels, double blocks) const {
   const auto cells = blocks * static_cast<double>(std::max<int64_t>(bottom_ - top_, 0) * shape_.width);
-  return kUnit + cells * (kPack + kTable * part_ * levels + lanes_ * element_bytes_ / 64 * row_line_);
+  return kUnit + cells * (block_.pack + block_.table * levels + lanes_ * element_bytes_ / 64 * row_line_);
 }
 
 double RoiCost::shared(int levels, double blocks) const {
@@ -286,7 +291,7 @@ double RoiCost::shared(int levels, double blocks) const {
   const double cells = blocks * shared_[static_cast<size_t>(levels)];
   if (shape_.has_single_bins()) return cells + rois * (kSingleBin + (blocks - 1) * kSingleBinAgain);
   const double found = rois * kRoi + bins_rows_ * kBinsRow, again = (blocks - 1) * kBlockAgain;
-  return cells + found * (1 + again) + blocks * rois * kBin * static_cast<double>(shape_.bins_y * shape_.bins_x);
+  return cells + found * (1 + again) + blocks * rois * block_.bin * static_cast<double>(shape_.bins_y * shape_.bins_x);
 }
 
 double RoiCost::fill_narrow_map(double channels) const {

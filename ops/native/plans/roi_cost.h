@@ -1,9 +1,8 @@
 // What it costs to pool ROIs in each of the kernel's modes: processor cycles of all threads together.
 //
-// tests/native/measure_costs.cc times the kernels and prints most of these constants for each target; those of memory
-// and of units are such that, of many random shapes, plans take the time that they should
-// (tests/native/compare_plans.cc). Only their proportions matter, and these are much the same on all processors that
-// were tried.
+// tests/native/measure_roi_costs.cc fits these constants to times of random shapes, on all targets together;
+// tests/native/compare_plans.cc tells how well they choose. Only their proportions matter, and these are much the same
+// on all processors that were tried.
 #pragma once
 
 #include <array>
@@ -15,49 +14,58 @@ namespace onnx_maxpool {
 
 namespace roi_costs {
 
-// For each vector of a block of channels. Those of kTable and kTranspose are of 64 bytes: a narrower one costs half.
-constexpr double kPack = 7;      // read, map, transpose and store a cell of the map
-constexpr double kTable = 5;     // a cell of a table
-constexpr double kReduce = 2.5;  // a cell of a line that goes into another
-constexpr double kColumn = 2;    // a cell of a line, in a bin
-constexpr double kBin = 8;       // a bin: transposed and stored
-constexpr double kRoi = 15;
-constexpr double kBinsRow = 30;  // a row of bins: its lines are found
-// kRoi and kBinsRow, of each further block of the same unit, in proportion.
-constexpr double kBlockAgain = 0.15;
-// An ROI of one bin, with all of these; and each further block of the same unit.
-constexpr double kSingleBin = 20, kSingleBinAgain = 10;
-constexpr double kFarBin = 12;  // a bin that a sweep keeps beyond the second-level cache
-constexpr double kUnit = 250;
+// Constants are variables where tests/native/fit_roi_costs.cc fits them.
+#if defined(ONNX_MAXPOOL_FITS_COSTS)
+#define ONNX_MAXPOOL_COST inline
+#else
+#define ONNX_MAXPOOL_COST constexpr
+#endif
 
-// The separate mode, for each vector of a block of channels. Narrower ones have kNarrowerMapRow.
-constexpr double kMapRow = 1.4;  // as many cells of a row of a channel as a vector has
-constexpr double kNarrowerMapRow = 3;
-constexpr double kTranspose = 10;   // the same over rows, as one of a square
-constexpr double kSquaresRow = 20;  // a row of bins
+// For each vector of a block of channels.
+struct BlockCosts {
+  double pack;       // read, map, transpose and store a cell of the map
+  double table;      // a cell of a table
+  double reduce;     // a cell of a line that goes into another
+  double column;     // a cell of a line, in a bin
+  double bin;        // a bin: transposed and stored
+  double map_row;    // the separate mode: as many cells of a row of a channel as a vector has
+  double transpose;  // the same over rows, as one of a square
+};
+// Of vectors of 16, 32 and 64 bytes.
+ONNX_MAXPOOL_COST BlockCosts kBlocks[] = {
+    {4.5, 1.8, 1.8, 1.4, 6.4, 2.7, 4.1}, {7, 3.1, 2, 2, 8, 3, 5}, {8.8, 5, 2.4, 2.1, 7.8, 1.5, 9.5}};
+ONNX_MAXPOOL_COST double kRoi = 15;
+ONNX_MAXPOOL_COST double kBinsRow = 37;     // a row of bins: its lines are found
+ONNX_MAXPOOL_COST double kSquaresRow = 20;  // and one of the separate mode
+// kRoi and kBinsRow, of each further block of the same unit, in proportion.
+ONNX_MAXPOOL_COST double kBlockAgain = 0.14;
+// An ROI of one bin, with all of these; and each further block of the same unit.
+ONNX_MAXPOOL_COST double kSingleBin = 27, kSingleBinAgain = 9;
+ONNX_MAXPOOL_COST double kFarBin = 12;  // a bin that a sweep keeps beyond the second-level cache
+ONNX_MAXPOOL_COST double kUnit = 250;
 
 // What a line of memory costs more than one in the core's first cache: in its other caches; in the cache that cores
 // share; and beyond that, in memory. Processors without vectors of 64 bytes have slower memory, too.
-constexpr double kNearLine = 1.5, kLine = 4, kFarLine = 16, kNarrowerFarLine = 30;
+ONNX_MAXPOOL_COST double kNearLine = 1.5, kLine = 4, kFarLine = 15, kNarrowerFarLine = 30;
 // kLine and kFarLine, where whole rows of a map are read, as processors fetch these in advance.
-constexpr double kRowLine = 3, kFarRowLine = 4, kNarrowerFarRowLine = 12;
+ONNX_MAXPOOL_COST double kRowLine = 2.7, kFarRowLine = 4.5, kNarrowerFarRowLine = 12;
 // kLine, where a block is read again straight from the map, of processors without vectors of 64 bytes: their caches are
 // smaller.
-constexpr double kNarrowerLine = 9;
+ONNX_MAXPOOL_COST double kNarrowerLine = 8;
 
 // For each channel of a narrow map.
-constexpr double kNarrowRow = 3;                                // a row of the map
-constexpr double kBinRow = 5;                                   // a row of bins
-constexpr double kBinColumn = 1;                                // each column of its widest bin
-constexpr double kNarrowerBinRow = 10, kNarrowerBinColumn = 2;  // the same of vectors of less than 64 bytes
-constexpr double kBinLine = 1;                                  // each row of its bins
+ONNX_MAXPOOL_COST double kNarrowRow = 3;                                // a row of the map
+ONNX_MAXPOOL_COST double kBinRow = 6.5;                                 // a row of bins
+ONNX_MAXPOOL_COST double kBinColumn = 1;                                // each column of its widest bin
+ONNX_MAXPOOL_COST double kNarrowerBinRow = 10, kNarrowerBinColumn = 2;  // the same of vectors of less than 64 bytes
+ONNX_MAXPOOL_COST double kBinLine = 1;                                  // each row of its bins
 // For each unit: an ROI, and a column of its bins.
-constexpr double kNarrowMapRoi = 40, kPermutation = 4;
+ONNX_MAXPOOL_COST double kNarrowMapRoi = 44, kPermutation = 4;
 
 // The few_channels mode: an ROI; and for each channel a row of bins, a row of the map in it, as many of its cells as a
 // vector has, a bin, and each vector of a wide one beyond its first. Of vectors of less than 64 bytes, two cost less.
-constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVector = 2.8, kLineBin = 12,
-                 kWideBin = 2.5, kNarrowerLineRow = 4, kNarrowerLineVector = 2;
+ONNX_MAXPOOL_COST double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVector = 2.8, kLineBin = 13,
+                         kWideBin = 2.5, kNarrowerLineRow = 4, kNarrowerLineVector = 2.7;
 
 // The same of bins that are looked up: an ROI, and each piece of its rows of bins; for each channel such a piece, and
 // for each of its vectors a step by which bins are taken, and a row of the map; and a row of bins that repeats the one
@@ -65,22 +73,27 @@ constexpr double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVec
 struct LookupCosts {
   double roi, piece, piece_row, lookup, line, repeated_row;
 };
-constexpr LookupCosts kLookups = {50, 25, 11, 1.6, 1.2, 4}, kNarrowerLookups = {100, 8, 19, 1.5, 5, 11};
+ONNX_MAXPOOL_COST LookupCosts kLookups = {57, 27, 14, 2, 1.5, 5}, kNarrowerLookups = {100, 8, 17, 1.5, 5, 10};
 
 // The same of ROIs of one bin, which is folded from the map: an ROI; and for each channel the bin, a row of the map,
 // and as many of its cells as a vector has.
 struct FoldCosts {
   double roi, bin, row, vector;
 };
-constexpr FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {25, 10, 1.5, 1.5};
+ONNX_MAXPOOL_COST FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {30, 12, 1.5, 1.4};
 
 // The cells mode: an ROI; and for each channel a bin, and a cell. Where bins differ in their cells, jumps are not
 // foreseen; where each has one, they are.
-constexpr double kCellsRoi = 20, kCellsBin = 28, kBinOfCell = 8, kCell = 2.8;
+ONNX_MAXPOOL_COST double kCellsRoi = 20, kCellsBin = 18, kBinOfCell = 8, kCell = 3;
 
-// Roughly, for each channel: an ROI's only bin that is folded, and a row of bins that are looked up. For all of the
-// fewest channels: a cell that is packed, and a bin of a few columns.
-constexpr double kRoughFold = kFolds.bin + 3, kRoughLookups = 16, kPackFew = 2, kRoughBin = kBin + 3 * kColumn;
+// Roughly: by the few_channels mode an ROI of one bin, and for each channel the bin; an ROI of more, and for each
+// channel a row of bins. From a table of all channels a cell of the map; an ROI, and one of one bin; a row of bins, a
+// bin, and a cell of an only bin.
+struct RoughCosts {
+  double fold_roi, fold, lookups_roi, lookups;
+  double pack, roi, single_bin_roi, bins_row, bin, column;
+};
+constexpr RoughCosts kRough = {25, 15, 75, 16, 2, 15, 35, 30, 14, 2};
 
 // To find a window, before there is a plan; and where those of many ROIs are found at once.
 constexpr double kWindow = 15, kWindowOfMany = 2;
@@ -161,10 +174,11 @@ class RoiCost {
 
   const RoiShape& shape_;
   const double groups_;
-  const double element_bytes_, lanes_, part_;
+  const double element_bytes_, lanes_;
   const int lanes_shift_, line_shift_, block_shift_;  // lanes of a block's vector, of the widest, and of 16 bytes
   const bool has_full_blocks_;
   const bool has_64_byte_vectors_;  // the processor
+  const roi_costs::BlockCosts& block_;
   Sums sums_;
   int64_t top_, bottom_ = 0;                              // the map's rows that the ROIs reach
   double squares_ = 0, map_rows_ = 0;                     // of the separate mode, in vectors' lanes

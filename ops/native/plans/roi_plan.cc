@@ -184,34 +184,9 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   std::vector<RoiPlan> plans;
   const auto mode = small_mode(shape, windows);
   if (mode) set_small_plan(shape, windows, mode, plans.emplace_back());
-  Way way, other;
-  const auto add_blocks = [&](bool is_there) {
+  for (const Way& way : planner.possible_ways(shape.threads)) {
+    const bool is_there = way.mode == mode && way.levels == 0 && way.at_once == 1 && way.left == 0;
     if (!is_there) planner.plan(way, plans.emplace_back());
-    if (!may_leave_channels(shape)) return;
-    planner.leave_channels(way, other);
-    planner.plan(other, plans.emplace_back());
-  };
-  planner.separate(shape.threads, shape.blocks, way);
-  add_blocks(mode == &RoiKernel::separate);
-  for (int levels = 0; levels <= planner.most_levels(); ++levels) {
-    if (!planner.may_share(levels)) continue;
-    planner.shared(levels, shape.threads, shape.blocks, way);
-    add_blocks(mode == &RoiKernel::shared && levels == 0);
-    if (way.at_once == 1) continue;
-    planner.shared(levels, shape.threads, shape.blocks, way, 1);
-    add_blocks(false);
-  }
-  if (may_permute(shape)) {
-    planner.narrow_map(shape.threads, way);
-    planner.plan(way, plans.emplace_back());
-  }
-  if (may_pool_by_rows(shape) && mode != &RoiKernel::few_channels) {
-    planner.few_channels(shape.threads, way);
-    planner.plan(way, plans.emplace_back());
-  }
-  if (has_few_channels(shape) && mode != &RoiKernel::cells) {
-    planner.cells(shape.threads, way);
-    planner.plan(way, plans.emplace_back());
   }
   return plans;
 }

@@ -10,7 +10,7 @@ constexpr int64_t kLargestBins = int64_t{8} << 20;
 constexpr int64_t kTablesOfAny = int64_t{4} << 20, kLargestTables = int64_t{32} << 20;
 // Of a narrow map that is no taller, a unit's channels are 32 KiB, and mostly in the first-level cache.
 constexpr int64_t kTallestNarrowMap = 32;
-// Of fewer cycles, one block at a time is not worth a trial of its own.
+// Of fewer cycles, one block at a time is not worth a trial of its own, nor are other levels.
 constexpr double kWorthATrial = 30'000;
 // More would leave few units to share out among threads, and are seldom pooled faster by themselves, but for only bins.
 constexpr int64_t kFewChannels = 128;
@@ -92,9 +92,45 @@ void Planner::find_ways(int64_t threads, Ways& ways) const {
     shared(levels, threads, shape_.blocks, ways[kSweep]);
     leave_channels_if_faster(ways[kSweep]);
   }
+  other_levels(threads, ways);
   if (may_permute(shape_)) narrow_map(threads, ways[kNarrowMap]);
   if (may_pool_by_rows(shape_)) few_channels(threads, ways[kFewChannelsAlone]);
   if (has_few_channels(shape_)) cells(threads, ways[kCells]);
+}
+
+std::vector<Way> Planner::possible_ways(int64_t threads) const {
+  std::vector<Way> ways;
+  const auto add_blocks = [&](const Way& way) {
+    ways.push_back(way);
+    if (may_leave_channels(shape_)) leave_channels(way, ways.emplace_back());
+  };
+  Way way;
+  separate(threads, shape_.blocks, way);
+  add_blocks(way);
+  for (int levels = 0; levels <= most_levels_; ++levels) {
+    if (!may_share(levels)) continue;
+    shared(levels, threads, shape_.blocks, way);
+    add_blocks(way);
+    if (way.at_once == 1) continue;
+    shared(levels, threads, shape_.blocks, way, 1);
+    add_blocks(way);
+  }
+  if (may_permute(shape_)) narrow_map(threads, ways.emplace_back());
+  if (may_pool_by_rows(shape_)) few_channels(threads, ways.emplace_back());
+  if (has_few_channels(shape_)) cells(threads, ways.emplace_back());
+  return ways;
+}
+
+void Planner::other_levels(int64_t threads, Ways& ways) const {
+  const auto time = [](const Way& way) { return way.mode ? way.time() : Trials::kNever; };
+  const size_t of_blocks = time(ways[kOneBlock]) < time(ways[kTables]) ? kOneBlock : kTables;
+  const Way& best = ways[time(ways[kSweep]) < time(ways[of_blocks]) ? kSweep : of_blocks];
+  if (!best.mode || best.cycles() <= kWorthATrial) return;
+  const int64_t most = &best == &ways[kOneBlock] ? 1 : kMostAtOnce;
+  const int levels = best_levels(best.division.sweep, threads, most, best.levels);
+  if (levels < 0) return;
+  shared(levels, threads, shape_.blocks, ways[kOtherLevels], most);
+  leave_channels_if_faster(ways[kOtherLevels]);
 }
 
 void Planner::separate(int64_t threads, int64_t blocks, Way& way) const {
@@ -155,11 +191,11 @@ void Planner::leave_channels(const Way& all, Way& way) const {
   divide_whole(way.of_left, few_channels_work(way.left), threads);
 }
 
-int Planner::best_levels(bool sweep, int64_t threads, int64_t most) const {
+int Planner::best_levels(bool sweep, int64_t threads, int64_t most, int but) const {
   int best = -1;
   double least = 0;
   for (int levels = 0; levels <= most_levels_; ++levels) {
-    if (sweeps(shape_, levels) != sweep || !may_share(levels)) continue;
+    if (levels == but || sweeps(shape_, levels) != sweep || !may_share(levels)) continue;
     const auto blocks = static_cast<double>(sweep ? 1 : std::min(at_once_of(levels, threads, shape_.blocks), most));
     const double cycles =  // of a block
         (cost_.fill(levels, blocks) * static_cast<double>(groups_.size()) + cost_.shared(levels, blocks)) / blocks;

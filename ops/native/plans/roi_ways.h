@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "plans/roi_cost.h"
 #include "plans/roi_plan.h"
@@ -47,8 +48,19 @@ struct Way {
   double cycles() const { return division.cycles + (left > 0 ? of_left.cycles : 0); }
   double time() const { return division.time + (left > 0 ? of_left.time : 0); }
 };
-// Which ways there are; kOneBlock is as kTables, but of one block of channels at a time.
-enum WayNumber : size_t { kSeparate, kTables, kSweep, kNarrowMap, kFewChannelsAlone, kCells, kOneBlock, kWays };
+// Which ways there are. kOneBlock is as kTables, but of one block of channels at a time; kOtherLevels is as that of
+// kTables and kSweep which should take the least time, but with the next best levels.
+enum WayNumber : size_t {
+  kSeparate,
+  kTables,
+  kSweep,
+  kNarrowMap,
+  kFewChannelsAlone,
+  kCells,
+  kOneBlock,
+  kOtherLevels,
+  kWays
+};
 static_assert(kWays == Trials::kMostWays);
 using Ways = std::array<Way, kWays>;
 
@@ -63,13 +75,12 @@ class Planner {
 
   // The best way of each kind on so many threads.
   void find_ways(int64_t threads, Ways& ways) const;
+  // All that there are, for tests.
+  std::vector<Way> possible_ways(int64_t threads) const;
 
   // Of all blocks of channels, or of those that are full.
   void separate(int64_t threads, int64_t blocks, Way& way) const;
 
-  // Tables of more rows than a window has are of no use.
-  int most_levels() const { return most_levels_; }
-  bool may_share(int levels) const { return fit(shape_, tallest_, levels); }
   // Of so many blocks of channels, of which a unit has at most so many at once.
   void shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most = kMostAtOnce) const;
   // No unit has several blocks where a thread has few, or of many bins of the widest vectors; and threads have about as
@@ -79,9 +90,10 @@ class Planner {
   void leave_channels_if_faster(Way& way) const;
   void leave_channels(const Way& all, Way& way) const;
 
-  // The levels that cost the least, of those that fit and that need a sweep or none; -1 where there are none. A sweep
-  // costs more than its cells, which only a division knows, so that the two are not compared here.
-  int best_levels(bool sweep, int64_t threads, int64_t most = kMostAtOnce) const;
+  // The levels that cost the least, of those that fit and that need a sweep or none, and other than `but`; -1 where
+  // there are none. A sweep costs more than its cells, which only a division knows, so that the two are not compared
+  // here.
+  int best_levels(bool sweep, int64_t threads, int64_t most = kMostAtOnce, int but = -1) const;
 
   void narrow_map(int64_t threads, Way& way) const;
   void few_channels(int64_t threads, Way& way) const;
@@ -99,6 +111,8 @@ class Planner {
     double fill, roi;
   };
   Work few_channels_work(int64_t channels) const;
+  bool may_share(int levels) const { return fit(shape_, tallest_, levels); }
+  void other_levels(int64_t threads, Ways& ways) const;
   static void set(Way& way, RoiKernel::Mode RoiKernel::* mode, int levels = 0, int64_t at_once = 1) {
     way.mode = mode;
     way.levels = levels;
@@ -115,7 +129,7 @@ class Planner {
   const RoiGroups groups_;
   const RoiCost cost_;
   int64_t tallest_ = 0;
-  int most_levels_ = 0;
+  int most_levels_ = 0;  // tables of more rows than a window has are of no use
 };
 
 }  // namespace onnx_maxpool
