@@ -14,7 +14,7 @@ namespace onnx_maxpool {
 
 namespace roi_costs {
 
-// Constants are variables where tests/native/fit_roi_costs.cc fits them.
+// Constants are variables where tests/native/measure_roi_costs.cc fits them.
 #if defined(ONNX_MAXPOOL_FITS_COSTS)
 #define ONNX_MAXPOOL_COST inline
 #else
