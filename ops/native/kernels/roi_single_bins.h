@@ -24,11 +24,11 @@ class SingleBinsPool {
     const bool is_one = unit.end - unit.begin == 1;  // which reads nothing again
     const int64_t step = is_one ? count : single_bins_channels_at_once(count, area * int64_t{sizeof(Key)});
     SingleBinsPool pool(job, unit.image);
-    for (int64_t from = 0; from < count && !pool.watch_.any(); from += step) {
+    for (int64_t from = 0; from < count && !pool.has_nan_; from += step) {
       const RoiChannels channels = {first + from, count - from < step ? count - from : step};
       for (int64_t i = unit.begin; i < unit.end; ++i) pool.pool(job.rois_by_image[i], channels);
     }
-    return !pool.watch_.any();
+    return !pool.has_nan_;
   }
 
  private:
@@ -48,10 +48,10 @@ class SingleBinsPool {
       return;
     }
     const Bin bin = {planes_ + channels.first * area_ + rows.start * job_.dims.width + columns.start, height, width};
-    if (width < kLanes) return fold_all<0>(bin, channels, to);
-    if (width <= 2 * kLanes) return fold_all<2>(bin, channels, to);
-    if (width <= 3 * kLanes) return fold_all<3>(bin, channels, to);
-    fold_all<kMostVectors>(bin, channels, to);
+    if (width < kLanes) return fold_part<16>(bin, channels, to);
+    if (width <= 2 * kLanes) return fold_all<V, 2>(bin, channels, to);
+    if (width <= 3 * kLanes) return fold_all<V, 3>(bin, channels, to);
+    fold_all<V, kMostVectors>(bin, channels, to);
   }
 
   struct Bin {
@@ -59,30 +59,49 @@ class SingleBinsPool {
     int64_t height, width;
   };
 
-  // Of each of these channels, so many vectors of a row at once, or part of one.
-  template <int vectors>
+  // Rows of less than a vector, in the narrowest vectors that they fit: of these the fewest lanes are compared in the
+  // end.
+  template <int bytes>
+  void fold_part(Bin bin, RoiChannels channels, Key* to) {
+    if constexpr (bytes < kVectorBytes) {
+      if (bin.width > bytes / static_cast<int64_t>(sizeof(Key))) return fold_part<2 * bytes>(bin, channels, to);
+    }
+    fold_all<Vector<Key, bytes>, 0>(bin, channels, to);
+  }
+
+  // Of each of these channels, so many vectors of a row at once, or part of one (0).
+  template <class W, int vectors>
   ONNX_MAXPOOL_NOINLINE void fold_all(Bin bin, RoiChannels channels, Key* to) {
     const ValueOrder<Key> order = order_;
     const int64_t area = area_, pitch = job_.dims.width;
-    NanWatch<V> watch = watch_;
+    const W most = vectors == 0 ? greatest_of_first<W>(bin.width) : W{};
+    NanWatch<W> watch;
     for (int64_t channel = 0; channel < channels.count; ++channel) {
-      V best = fold<vectors>(bin.from + channel * area, bin, pitch, order, watch);
-      if (vectors == 0) best = first_lanes(Cells<Key, false>{best}, bin.width).key;
+      W best = fold<W, vectors>(bin.from + channel * area, bin, pitch, order, watch);
+      if (vectors == 0) best = min(best, most);
       to[channel] = order.from_key(greatest_lane<Key>(best));
     }
-    watch_ = watch;
+    has_nan_ |= watch.any();
   }
 
-  template <int vectors>
-  ONNX_MAXPOOL_INLINE V fold(const Key* from, const Bin& bin, int64_t pitch, const ValueOrder<Key>& order,
-                             NanWatch<V>& watch) const {
+  // With which the minimum of others' lanes loses against all.
+  template <class W>
+  static W greatest_of_first(int64_t count) {
+    W number{};
+    for (size_t i = 0; i < sizeof(W) / sizeof(Key); ++i) number[i] = static_cast<Key>(i);
+    return number < W{} + static_cast<Key>(count) ? W{} + kGreatest<Key> : W{} + kLowest<Key>;
+  }
+
+  template <class W, int vectors, class Watch>
+  ONNX_MAXPOOL_INLINE W fold(const Key* from, const Bin& bin, int64_t pitch, const ValueOrder<Key>& order,
+                             Watch& watch) const {
     constexpr int kBests = vectors == 0 ? 1 : vectors;
     const int64_t last_vector = vectors == 0 ? 0 : bin.width - kLanes, last = bin.height - 1;
-    V bests[kBests];
+    W bests[kBests];
     // Two rows at a time, so that one look finds a NaN in either.
     const auto both = [&](const Key* a, const Key* b, int i, bool is_first) __attribute__((always_inline)) {
-      const V one = order.to_key(vectors == 0 ? load_n<V>(a, bin.width, end_) : load<V>(a)),
-              other = order.to_key(vectors == 0 ? load_n<V>(b, bin.width, end_) : load<V>(b));
+      const W one = order.to_key(vectors == 0 ? load_n<W>(a, bin.width, end_) : load<W>(a)),
+              other = order.to_key(vectors == 0 ? load_n<W>(b, bin.width, end_) : load<W>(b));
       watch.see(one, other);
       bests[i] = is_first ? max(one, other) : max(bests[i], max(one, other));
     };
@@ -103,7 +122,7 @@ class SingleBinsPool {
     };
     rows(from, from + last * pitch, true);
     for (int64_t y = 1; y < last; y += 2) rows(from + y * pitch, from + (y + 1) * pitch, false);
-    V best = bests[0];
+    W best = bests[0];
     for (int i = 1; i < kBests; ++i) best = max(best, bests[i]);
     return best;
   }
@@ -113,7 +132,7 @@ class SingleBinsPool {
   const int64_t area_;
   const Key* const planes_;  // of the image
   const Key* const end_;     // of the tensor
-  NanWatch<V> watch_;
+  bool has_nan_ = false;
 };
 
 }  // namespace

@@ -105,6 +105,15 @@ inline V min(V a, V b) {
 // Whether no lane of a comparison's result is true.
 template <class V>
 inline bool all_false(V mask) {
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    const __m256i bits = reinterpret_cast<__m256i>(mask);
+    return _mm256_testz_si256(bits, bits) != 0;
+  }
+#endif
+#if defined(__SSE2__)
+  if constexpr (sizeof(V) == 16) return _mm_movemask_epi8(reinterpret_cast<__m128i>(mask)) == 0;
+#endif
   uint64_t words[sizeof(V) / 8], any = 0;
   __builtin_memcpy(words, &mask, sizeof(V));
   for (uint64_t word : words) any |= word;
