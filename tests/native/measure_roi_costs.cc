@@ -3,13 +3,14 @@
 //   cmake -S . -B build/costs -G Ninja -DONNX_MAXPOOL_TESTS=ON
 //   cmake --build build/costs --target measure_roi_costs && build/costs/tests/native/measure_roi_costs SEED ROWS
 //
-// For all targets that this processor runs together, or for the one that ONNX_MAXPOOL_TARGET names, on so many rows
-// each. It prints the constants that should change, in roi_cost.h and fitted, and how well both choose for the rows
-// that they are fitted to and for as many others. Take the fitted ones only if they choose clearly better, and do with
-// another seed too.
+// For all targets that this processor runs together, or for the one that ONNX_MAXPOOL_TARGET names. A row is a map with
+// its ROIs; each target gets so many. Constants are fitted to half of them. It prints how well those of roi_cost.h and
+// the fitted ones choose for these rows and for the rows that were held back, and which constants should change. Take
+// them only if they choose clearly better, and do with another seed too.
 //
-// Only what ways to pool the same ROIs take, compared with one another, counts. A search changes one constant at a
-// time. What moves one away from where it is has to be worth it, as other processors count, too.
+// Only the times of ways to pool the same ROIs are compared with one another. A search changes one constant at a time.
+// To move one away from where it is has to be worth it, as other processors count, too. How a sweep divides its ROIs
+// depends on kFarBin: times are of the division by the one in roi_cost.h.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -112,7 +113,7 @@ TimedRow time_row(const Kernels& kernels, std::mt19937_64& random) {
   std::vector<RoiPlan> plans;
   for (const Way& way : planner.possible_ways(1)) planner.plan(way, plans.emplace_back());
   row.seconds.assign(plans.size(), std::numeric_limits<double>::infinity());
-  double best = row.seconds[0];
+  double best = std::numeric_limits<double>::infinity();
   const auto begin = Clock::now();
   for (int turn = 0; turn < 3 || (turn < 20 && Clock::now() - begin < std::chrono::milliseconds(90)); ++turn) {
     for (size_t i = 0; i < plans.size(); ++i) {

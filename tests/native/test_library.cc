@@ -1,7 +1,6 @@
 // The library against the stand-in runtime: what fuzzing does not reach by chance. Registration, each operator's
 // signature, extremes, the messages about attributes, failures of every call and of every allocation, large outputs,
 // and threads.
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,16 +11,13 @@
 #include <vector>
 
 #include "operator_case.h"
-#include "plans/trials.h"
 #include "require.h"
-#include "runtime/run.h"
 
 namespace {
 
 using naive::BinEdges;
 using onnx_maxpool::ElementType;
 using onnx_maxpool::Shape;
-using onnx_maxpool::Threads;
 using stand_in::Version;
 
 constexpr BinEdges kEverySetting[] = {BinEdges::unset, BinEdges::onnx_, BinEdges::exact_, BinEdges::double_};
@@ -298,169 +294,10 @@ void runs_on_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// How many threads a node takes a session to have (runtime/run.h), of a machine with 64 processors.
-void learns_how_many_threads_there_are() {
-  constexpr double kWorth = 1000, kLong = 1e9;
-  Threads threads(64, kWorth);
-  require(threads.count() == 64 && threads.workers(kLong) == 64, "threads that have yet to be seen");
-  require(threads.workers(0) == 1 && threads.workers(2.5 * kWorth) == 3, "workers are worth their waking");
-  for (int run = 0; run < 100; ++run) threads.saw(8, 8, kLong);
-  require(threads.count() == 64, "as many threads as workers may be fewer than there are");
-  for (int run = 0; run < 3; ++run) threads.saw(64, 1, kLong);
-  for (int run = 0; run < 7; ++run) threads.saw(64, 2, 20 * kWorth - 1);
-  require(threads.count() == 64 && threads.planned() == 64, "threads may have slept in a few runs");
-  threads.saw(64, 2, 20 * kWorth - 1);
-  require(threads.count() == 8 && threads.workers(kLong) == 16, "threads are as many as have worked");
-  threads.saw(16, 1, kLong);
-  require(threads.count() == 8, "threads may be busy elsewhere");
-  threads.saw(12, 12, kWorth);
-  require(threads.count() == 12 && threads.workers(kLong) == 24, "more threads have been seen");
-  threads.saw(24, 64, kLong);
-  require(threads.workers(kLong) == 64, "no more workers than processors");
-}
-
-// One thread, as it seems: once in a while a run is planned for all processors, and shows whether there are more.
-void asks_for_more_threads_again() {
-  Threads threads(64, 1000);
-  for (int run = 0; run < 4; ++run) threads.saw(2, 1, 1e9);
-  std::vector<int> asked;
-  for (int run = 1; run <= 1000; ++run) {
-    if (threads.planned() != 1) asked.push_back(run);
-  }
-  require(asked == std::vector<int>{32, 64, 128, 256, 512}, "runs that are planned for all processors");
-  threads.saw(2, 2, 1e9);
-  require(threads.planned() == 2, "a run has shown more threads");
-}
-
-// Of the first ways; there are no others.
-onnx_maxpool::Trials::Costs costs_of(const std::vector<double>& known) {
-  onnx_maxpool::Trials::Costs costs;
-  costs.fill(onnx_maxpool::Trials::kNever);
-  std::copy(known.begin(), known.end(), costs.begin());
-  return costs;
-}
-
-// Each way is tried as often as it should be, whichever runs meet.
-void tries_ways_on_threads() {
-  using onnx_maxpool::Trials;
-  constexpr int kThreads = 6;
-  Trials shared;
-  std::vector<std::atomic<int>> runs(3);
-  std::vector<std::thread> threads;
-  std::atomic<int> ready{0};
-  for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&] {
-      for (++ready; ready < kThreads;) std::this_thread::yield();
-      for (int run = 0; run < 100; ++run) {
-        const Trials::Turn turn = shared.next(costs_of({10, 20, 30}));
-        for (const auto& count : runs) {
-          require(!turn.is_last || count >= Trials::kTimes, "trials end before all ways were tried");
-        }
-        shared.run(turn, [&] { ++runs[turn.way]; });
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const auto& count : runs) require(count >= Trials::kTimes, "a way was not tried often enough");
-  require(runs[0] + runs[1] + runs[2] == 100 * kThreads, "a run got lost");
-}
-
-// Which of several ways is found to be the fastest (plans/trials.h).
-void tries_ways() {
-  using onnx_maxpool::Trials;
-  // The way that is found, of as many as there are lists of times, all of which should take as long but the last.
-  const auto found = [&](const std::vector<std::vector<double>>& microseconds, double last_cost = 10) {
-    Trials trials;
-    std::vector<double> known(microseconds.size(), 10);
-    known.back() = last_cost;
-    const Trials::Costs costs = costs_of(known);
-    std::vector<size_t> times(microseconds.size());
-    for (Trials::Turn turn = trials.next(costs);; turn = trials.next(costs)) {
-      if (turn.is_last) return turn.way;
-      require(turn.is_trial, "a run is neither a trial nor after the last one");
-      trials.took(turn, 1000 * microseconds[turn.way][times[turn.way]++]);
-    }
-  };
-  require(found({{100, 100, 100, 100}, {90, 90, 90, 90}, {95, 95, 95, 95}}) == 1, "the fastest way is not taken");
-  require(found({{100, 100, 100, 100}, {98, 98, 98, 98}}) == 0, "a way is taken that is hardly faster");
-  require(found({{100, 100, 100, 100}, {500, 90, 500, 500}}) == 1, "a way does not count with its least time");
-  require(found({{100, 100, 100, 100}}) == 0, "there is only one way");
-  require(found({{.06, .06, .06, .06}, {.04, .04, .04, .04}}) == 0, "a way is taken for a step of the clock");
-  require(found({{100, 100, 100, 100}, {50, 50, 50, 50}}, 29) == 1, "a way is not tried that may be the fastest");
-  require(found({{100, 100, 100, 100}, {}}, 31) == 0, "a way is tried that should take too long");
-
-  // Runs of other costs: a way that took twice as long as it should takes so again.
-  Trials trials;
-  const Trials::Costs small = costs_of({10, 11}), large = costs_of({300, 200});
-  for (Trials::Turn turn = trials.next(small); turn.is_trial; turn = trials.next(small)) {
-    trials.took(turn, 1000 * turn.cost * (turn.way == 0 ? 1 : 2));
-  }
-  require(trials.next(small).way == 0 && trials.next(large).way == 0, "costs are not corrected");
-  require(trials.next(costs_of({300, 100})).way == 1, "costs are of no account");
-
-  // A user may count a way as slower than it is: by its cost, of which its trials' ratio knows nothing.
-  const auto with_handicap = [&](double nanoseconds) {
-    Trials handicapped;
-    for (;;) {
-      Trials::Turn turn = handicapped.next(costs_of({11.5, 10}));
-      if (!turn.is_trial) return turn.way;
-      turn.cost = 10;
-      handicapped.took(turn, turn.way == 0 ? nanoseconds : 10000);
-    }
-  };
-  require(with_handicap(8200) == 0 && with_handicap(8900) == 1, "a way does not count as slower than it is");
-
-  // All trials of the best way were disturbed: it is found once they are repeated, which is seldom.
-  Trials disturbed;
-  int trials_later = 0;
-  size_t last_way = 1;
-  for (int run = 0; run < 1000; ++run) {
-    disturbed.count_run();
-    const Trials::Turn turn = disturbed.next(costs_of({10, 10}));
-    last_way = turn.way;
-    if (run == 31) require(turn.is_trial, "a trial is not repeated");
-    if (run < 2 * Trials::kTimes) require(turn.is_trial, "a trial is left out");
-    if (run < 2 * Trials::kTimes)
-      require(turn.way == static_cast<size_t>(run / Trials::kInARow % 2), "a way's turn is not two runs");
-    if (run >= 2 * Trials::kTimes) trials_later += turn.is_trial;
-    if (run == 2 * Trials::kTimes) require(turn.way == 1, "the disturbed way is taken");
-    if (turn.is_trial) disturbed.took(turn, turn.way == 1 ? 200 : run < 2 * Trials::kTimes ? 500 : 100);
-  }
-  require(last_way == 0, "the fastest way is not found later");
-  require(trials_later == 2 * 5 * Trials::kInARow, "ways are not tried again after 32, 64, ... 512 runs");
-
-  // A way that seldom may be the fastest makes up for a few turns, and not for all that it has missed.
-  Trials seldom;
-  const auto trials_of = [&](double last_cost, int runs) {
-    int found = 0;
-    for (int run = 0; run < runs; ++run) {
-      seldom.count_run();
-      const Trials::Turn turn = seldom.next(costs_of({10, last_cost}));
-      if (turn.is_trial) seldom.took(turn, turn.cost);
-      found += turn.is_trial && turn.way == 1;
-    }
-    return found;
-  };
-  require(trials_of(31, 5000) == 0 && trials_of(29, 500) == Trials::kTimes, "a way makes up for all turns");
-
-  for (int repeat = 0; repeat < 30; ++repeat) tries_ways_on_threads();
-
-  onnx_maxpool::TrialsByShape by_shape;
-  require(by_shape.find(3) == by_shape.find(3) && by_shape.find(3) != by_shape.find(5), "shapes share their trials");
-  for (uint64_t shape = 7; shape < 100; ++shape) by_shape.find(shape);
-  require(by_shape.find(3) && !by_shape.find(99), "trials are not of the first shapes");
-  onnx_maxpool::TrialsByShape half;
-  for (uint64_t shape = 7; shape < 100; ++shape) half.find(shape, onnx_maxpool::TrialsByShape::kShapes / 2);
-  require(half.find(7) && !half.find(99, 8) && half.find(99), "some shapes leave no trials to others");
-}
-
 }  // namespace
 
 int main() {
   require_target();
-  tries_ways();
-  learns_how_many_threads_there_are();
-  asks_for_more_threads_again();
   runs_on_threads();
   registration_survives_failures(stand_in::failing_call, "exact");
   registration_survives_failures(stand_in::failing_allocation, "onnx");

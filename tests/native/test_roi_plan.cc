@@ -349,6 +349,32 @@ void chooses_several_blocks() {
   require(tried.size() > 1 && *tried.begin() == 1, "several blocks and one are not both tried");
 }
 
+// Tables of the next best levels are tried, as the model errs by one or two: with a sweep and without, but for small
+// runs.
+void tries_other_levels() {
+  const auto tried_levels = [](const RoiShape& shape, int64_t height) {
+    const RoiWindows windows = rois_of(shape, height, 20);
+    TrialsByShape trials;
+    std::set<int> levels;
+    for (int run = 0; run < 64; ++run) {
+      const RoiPlan plan = plan_rois(shape, windows, &trials);
+      if (plan.trials) plan.trials->took(plan.turn, plan.time);
+      if (plan.trials && shares(plan)) levels.insert(plan.levels);
+    }
+    return levels;
+  };
+  require(tried_levels(vgg16(300), 28).size() == 2, "not two levels are tried");
+  RoiShape swept = vgg16(300);
+  swept.height = swept.width = 400;
+  swept.input_bytes = 512 * 400 * 400 * 4;
+  require(tried_levels(swept, 200).size() >= 2, "not two levels of a sweep are tried");
+  RoiShape small = vgg16(2);
+  small.channels = 16;
+  small.blocks = 1;
+  small.input_bytes = 16 * 38 * 50 * 4;
+  require(tried_levels(small, 28).size() <= 1, "a small run tries other levels");
+}
+
 // The plan of a brief run is that of the next ones, as long as they are alike, but for one in sixty-four.
 void keeps_the_way_of_brief_runs() {
   for (int64_t threads : {1, 2}) {
@@ -421,6 +447,7 @@ int main() {
   pools_several_blocks();
   holds_blocks_in_the_cache();
   chooses_several_blocks();
+  tries_other_levels();
   keeps_the_way_of_brief_runs();
   keeps_the_way_of_small_runs();
   shares_tables_where_rois_are_many_or_large();

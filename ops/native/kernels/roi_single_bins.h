@@ -84,7 +84,8 @@ class SingleBinsPool {
     has_nan_ |= watch.any();
   }
 
-  // With which the minimum of others' lanes loses against all.
+  // The greatest key in the first lanes, and the lowest in the others: a minimum with it leaves out what lies beyond a
+  // row.
   template <class W>
   static W greatest_of_first(int64_t count) {
     W number{};

@@ -1,6 +1,6 @@
 // What it costs to pool ROIs in each of the kernel's modes: processor cycles of all threads together.
 //
-// tests/native/measure_roi_costs.cc fits these constants to times of random shapes, on all targets together;
+// tests/native/measure_roi_costs.cc fits most of these constants to times of random shapes, on all targets together;
 // tests/native/compare_plans.cc tells how well they choose. Only their proportions matter, and these are much the same
 // on all processors that were tried.
 #pragma once
@@ -14,7 +14,7 @@ namespace onnx_maxpool {
 
 namespace roi_costs {
 
-// Constants are variables where tests/native/measure_roi_costs.cc fits them.
+// Those that are fitted are variables there.
 #if defined(ONNX_MAXPOOL_FITS_COSTS)
 #define ONNX_MAXPOOL_COST inline
 #else
@@ -34,9 +34,9 @@ struct BlockCosts {
 // Of vectors of 16, 32 and 64 bytes.
 ONNX_MAXPOOL_COST BlockCosts kBlocks[] = {
     {4.5, 1.8, 1.8, 1.4, 6.4, 2.7, 4.1}, {7, 3.1, 2, 2, 8, 3, 5}, {8.8, 5, 2.4, 2.1, 7.8, 1.5, 9.5}};
-ONNX_MAXPOOL_COST double kRoi = 15;
-ONNX_MAXPOOL_COST double kBinsRow = 37;     // a row of bins: its lines are found
-ONNX_MAXPOOL_COST double kSquaresRow = 20;  // and one of the separate mode
+// For each block of channels: an ROI; a row of its bins, whose lines are found; and how much more this costs in the
+// separate mode.
+ONNX_MAXPOOL_COST double kRoi = 15, kBinsRow = 37, kSquaresRow = 20;
 // kRoi and kBinsRow, of each further block of the same unit, in proportion.
 ONNX_MAXPOOL_COST double kBlockAgain = 0.14;
 // An ROI of one bin, with all of these; and each further block of the same unit.
@@ -86,16 +86,16 @@ ONNX_MAXPOOL_COST FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {30, 12,
 // foreseen; where each has one, they are.
 ONNX_MAXPOOL_COST double kCellsRoi = 20, kCellsBin = 18, kBinOfCell = 8, kCell = 3;
 
-// Roughly: by the few_channels mode an ROI of one bin, and for each channel the bin; an ROI of more, and for each
-// channel a row of bins. From a table of all channels a cell of the map; an ROI, and one of one bin; a row of bins, a
-// bin, and a cell of an only bin.
+// Not fitted. Roughly: by the few_channels mode an ROI of one bin, and for each channel the bin; an ROI of more, and
+// for each channel a row of bins. From a table of all channels a cell of the map; an ROI, and one of one bin; a row of
+// bins, a bin, and a cell of an only bin.
 struct RoughCosts {
   double fold_roi, fold, lookups_roi, lookups;
   double pack, roi, single_bin_roi, bins_row, bin, column;
 };
 constexpr RoughCosts kRough = {25, 15, 75, 16, 2, 15, 35, 30, 14, 2};
 
-// To find a window, before there is a plan; and where those of many ROIs are found at once.
+// Not fitted, too: to find a window, before there is a plan; and where those of many ROIs are found at once.
 constexpr double kWindow = 15, kWindowOfMany = 2;
 
 // What a part of a group costs beside its share of the group's work: it is handed out, and waits for its last stores.

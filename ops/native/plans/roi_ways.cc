@@ -104,7 +104,7 @@ std::vector<Way> Planner::possible_ways(int64_t threads) const {
     ways.push_back(way);
     if (may_leave_channels(shape_)) leave_channels(way, ways.emplace_back());
   };
-  Way way;
+  Way way{};
   separate(threads, shape_.blocks, way);
   add_blocks(way);
   for (int levels = 0; levels <= most_levels_; ++levels) {
@@ -129,8 +129,14 @@ void Planner::other_levels(int64_t threads, Ways& ways) const {
   const int64_t most = &best == &ways[kOneBlock] ? 1 : kMostAtOnce;
   const int levels = best_levels(best.division.sweep, threads, most, best.levels);
   if (levels < 0) return;
-  shared(levels, threads, shape_.blocks, ways[kOtherLevels], most);
-  leave_channels_if_faster(ways[kOtherLevels]);
+  Way& other = ways[kOtherLevels];
+  shared(levels, threads, shape_.blocks, other, most);
+  const Way& one_block = ways[kOneBlock];
+  if (one_block.mode && one_block.levels == levels && other.at_once == 1) {
+    other.mode = nullptr;  // which is the same
+    return;
+  }
+  leave_channels_if_faster(other);
 }
 
 void Planner::separate(int64_t threads, int64_t blocks, Way& way) const {

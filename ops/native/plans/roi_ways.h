@@ -49,7 +49,8 @@ struct Way {
   double time() const { return division.time + (left > 0 ? of_left.time : 0); }
 };
 // Which ways there are. kOneBlock is as kTables, but of one block of channels at a time; kOtherLevels is as that of
-// kTables and kSweep which should take the least time, but with the next best levels.
+// kTables, kOneBlock and kSweep which should take the least time, but with the next best levels. Which levels these are
+// may differ from run to run, as ROIs do: what a way took is kept all the same, in proportion to its cost.
 enum WayNumber : size_t {
   kSeparate,
   kTables,
@@ -73,9 +74,9 @@ class Planner {
  public:
   Planner(const RoiShape& shape, const RoiWindows& windows);
 
-  // The best way of each kind on so many threads.
+  // The best way of each number on so many threads.
   void find_ways(int64_t threads, Ways& ways) const;
-  // All that there are, for tests.
+  // All that there are, with any levels: for tests, and to fit costs.
   std::vector<Way> possible_ways(int64_t threads) const;
 
   // Of all blocks of channels, or of those that are full.
