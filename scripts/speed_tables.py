@@ -174,9 +174,9 @@ COLORS = {
     "Paddle": "#0a9396",
     "MNN": "#c2255c",
 }
-LEFT, WIDTH, ROW, TOP = 330, 900, 26, 64
+LEFT, WIDTH, ROW, TOP = 376, 940, 26, 64
 """Where the dots begin, the width of the picture, the height of a row, and where the rows begin, in pixels."""
-TICKS = (1, 2, 5, 10, 20, 50, 100, 200)
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 STYLE = """
 text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #24292f }
 .small { font-size: 12px; fill: #57606a }

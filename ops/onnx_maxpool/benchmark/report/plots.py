@@ -133,7 +133,7 @@ def ratio_figure(rows: Sequence[RowResult], title: str, caption: str) -> Figure:
         gridspec_kw={
             "height_ratios": [len(group) for _, group in panels],
             "left": 0.345,
-            "right": 0.97,
+            "right": 0.95,
             "top": 1 - (heads + 0.15) / height,
             "bottom": (foot + 0.3) / height,
             "hspace": 0.62 * len(panels) / (0.36 * len(rows)),
@@ -160,7 +160,7 @@ def draw_ratios(axes: Any, type_: str, rows: Sequence[RowResult]) -> None:
                 axes.plot(*zip(*dots, strict=True), zorder=3, **dot(name, hollow=hollow))
     axes.set_yticks(range(len(rows)), [label(str(result.row.case)) for result in rows], fontsize=7.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_title(type_, loc="left", x=-0.52)
+    axes.set_title(type_, loc="left", x=-0.537)
     logarithmic(axes.xaxis, axes.set_xscale, "×")
     axes.axvline(1, color=FAINT, linewidth=1, zorder=1)
     axes.tick_params(length=0, labelbottom=True)
