@@ -93,6 +93,7 @@ class SingleBinsPool {
     return number < W{} + static_cast<Key>(count) ? W{} + kGreatest<Key> : W{} + kLowest<Key>;
   }
 
+  // Watch is NanWatch<W>, for which GCC has no name in a function's signature.
   template <class W, int vectors, class Watch>
   ONNX_MAXPOOL_INLINE W fold(const Key* from, const Bin& bin, int64_t pitch, const ValueOrder<Key>& order,
                              Watch& watch) const {
