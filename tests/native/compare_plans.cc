@@ -8,10 +8,8 @@
 // For each target that this processor runs, or for the one that ONNX_MAXPOOL_TARGET names. With a fourth argument it
 // prints each row and each plan's time.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -24,7 +22,6 @@ namespace {
 
 using namespace onnx_maxpool;
 
-using Clock = std::chrono::steady_clock;
 constexpr size_t kElement = sizeof(float);
 
 std::string name_of(const RoiPlan& plan) {
@@ -36,11 +33,6 @@ std::string name_of(const RoiPlan& plan) {
   const std::string blocks = plan.at_once > 1 ? ", " + std::to_string(plan.at_once) + " blocks" : "";
   return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "") + blocks + left;
 }
-
-struct Timed {
-  RoiPlan plan;
-  double seconds = std::numeric_limits<double>::infinity();
-};
 
 // The plan of a node whose trials are over.
 RoiPlan tried_plan(const RoiShape& shape, const RoiWindows& windows, const RoiKernel& kernel, const RoiTensors& tensors,
@@ -86,38 +78,27 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     const RoiKernel& kernel = kernels.roi(kElement, drawn.dims.channels);
     const RoiTensors tensors(drawn);
     const RoiShape shape = drawn.shape(kernel, threads);
-    std::vector<Timed> plans;
-    for (RoiPlan& plan : possible_plans(shape, drawn.windows)) plans.push_back({std::move(plan)});
+    const std::vector<RoiPlan> plans = possible_plans(shape, drawn.windows);
     const RoiPlan chosen = plan_rois(shape, drawn.windows);
     const RoiPlan tried = tried_plan(shape, drawn.windows, kernel, tensors, helper);
-    double best = std::numeric_limits<double>::infinity();
-    const auto begin = Clock::now();
-    for (int turn = 0; turn < 4 || (turn < 30 && Clock::now() - begin < std::chrono::milliseconds(60)); ++turn) {
-      for (Timed& timed : plans) {
-        if (timed.seconds > 4 * best && turn > 1) continue;
-        // In a row, as a node's runs are: the first one finds in the caches what another plan has left there.
-        for (int run = 0; run < Trials::kInARow; ++run) {
-          timed.seconds = std::min(timed.seconds, tensors.seconds(kernel, timed.plan, helper));
-        }
-        best = std::min(best, timed.seconds);
-      }
-    }
+    const std::vector<double> seconds = tensors.time_plans(kernel, plans, helper);
+    const double best = *std::min_element(seconds.begin(), seconds.end());
     const auto time_of = [&](const RoiPlan& plan) {
-      const auto same = [&](const Timed& timed) { return name_of(timed.plan) == name_of(plan); };
+      const auto same = [&](const RoiPlan& other) { return name_of(other) == name_of(plan); };
       const auto found = std::find_if(plans.begin(), plans.end(), same);
       require(found != plans.end(), name_of(plan) + " is not among all plans");
-      return found->seconds;
+      return seconds[static_cast<size_t>(found - plans.begin())];
     };
     const double ours = time_of(chosen);
     of_model.add(ours / best);
     of_trials.add(time_of(tried) / best);
     if (!prints) continue;
     std::printf("%3d %s\n", row, drawn.text.c_str());
-    for (const Timed& timed : plans) {
-      const std::string name = name_of(timed.plan);
-      std::printf("      %-54s %10.2f us, estimated %10.4f Mcycles %s%s%s\n", name.c_str(), timed.seconds * 1e6,
-                  timed.plan.time / 1e6, timed.seconds <= best ? " fastest" : "",
-                  name == name_of(chosen) ? " chosen" : "", name == name_of(tried) ? " tried" : "");
+    for (size_t i = 0; i < plans.size(); ++i) {
+      const std::string name = name_of(plans[i]);
+      std::printf("      %-54s %10.2f us, estimated %10.4f Mcycles %s%s%s\n", name.c_str(), seconds[i] * 1e6,
+                  plans[i].time / 1e6, seconds[i] <= best ? " fastest" : "", name == name_of(chosen) ? " chosen" : "",
+                  name == name_of(tried) ? " tried" : "");
     }
     std::fflush(stdout);
   }

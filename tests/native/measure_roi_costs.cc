@@ -12,12 +12,10 @@
 // To move one away from where it is has to be worth it, as other processors count, too. How a sweep divides its ROIs
 // depends on kFarBin: times are of the division by the one in roi_cost.h.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -31,8 +29,6 @@ namespace {
 
 using namespace onnx_maxpool;
 using namespace roi_costs;
-
-using Clock = std::chrono::steady_clock;
 
 struct Constant {
   const char* name;
@@ -112,18 +108,7 @@ TimedRow time_row(const Kernels& kernels, std::mt19937_64& random) {
   const Planner planner(row.shape, row.drawn.windows);
   std::vector<RoiPlan> plans;
   for (const Way& way : planner.possible_ways(1)) planner.plan(way, plans.emplace_back());
-  row.seconds.assign(plans.size(), std::numeric_limits<double>::infinity());
-  double best = std::numeric_limits<double>::infinity();
-  const auto begin = Clock::now();
-  for (int turn = 0; turn < 3 || (turn < 20 && Clock::now() - begin < std::chrono::milliseconds(90)); ++turn) {
-    for (size_t i = 0; i < plans.size(); ++i) {
-      if (row.seconds[i] > 4 * best && turn > 1) continue;
-      for (int run = 0; run < Trials::kInARow; ++run) {
-        row.seconds[i] = std::min(row.seconds[i], tensors.seconds(kernel, plans[i], nullptr));
-      }
-      best = std::min(best, row.seconds[i]);
-    }
-  }
+  row.seconds = tensors.time_plans(kernel, plans, nullptr);
   return row;
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "kernels/targets.h"
 #include "plans/roi_plan.h"
@@ -66,6 +67,9 @@ class RoiTensors {
 
   // Seconds of a run by this plan; with a helper on two threads.
   double seconds(const onnx_maxpool::RoiKernel& kernel, const onnx_maxpool::RoiPlan& plan, Helper* helper) const;
+  // The least of several runs of each plan, in turns.
+  std::vector<double> time_plans(const onnx_maxpool::RoiKernel& kernel, const std::vector<onnx_maxpool::RoiPlan>& plans,
+                                 Helper* helper) const;
 
  private:
   onnx_maxpool::RoiJob job_{};

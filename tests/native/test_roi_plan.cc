@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <set>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "planned_rois.h"
@@ -334,18 +335,26 @@ void holds_blocks_in_the_cache() {
   require(at_once(256 << 10, 2) == 3 && at_once(2 << 20, 3) == 6, "threads have not about as many units each");
 }
 
+// The plans with tables that a node tries in its first runs.
+std::vector<RoiPlan> tried_tables(const RoiShape& shape, const RoiWindows& windows) {
+  TrialsByShape trials;
+  std::vector<RoiPlan> tried;
+  for (int run = 0; run < 64; ++run) {
+    RoiPlan plan = plan_rois(shape, windows, &trials);
+    if (!plan.trials) continue;
+    plan.trials->took(plan.turn, plan.time);
+    if (shares(plan)) tried.push_back(std::move(plan));
+  }
+  return tried;
+}
+
 // The model does, and it may be found out that one block is faster.
 void chooses_several_blocks() {
   const RoiShape shape = {1, 256, 24, 24, 200, 7, 7, 32, 32, 8, 1, 256 * 24 * 24 * 4, 32};
   const RoiWindows windows = rois_of(shape, 10, 10);
   require(plan_rois(shape, windows).at_once > 1, "the choice of several blocks");
-  TrialsByShape trials;
   std::set<int64_t> tried;
-  for (int run = 0; run < 64; ++run) {
-    const RoiPlan plan = plan_rois(shape, windows, &trials);
-    if (plan.trials) plan.trials->took(plan.turn, plan.time);
-    if (plan.trials && shares(plan)) tried.insert(plan.at_once);
-  }
+  for (const RoiPlan& plan : tried_tables(shape, windows)) tried.insert(plan.at_once);
   require(tried.size() > 1 && *tried.begin() == 1, "several blocks and one are not both tried");
 }
 
@@ -353,14 +362,8 @@ void chooses_several_blocks() {
 // runs.
 void tries_other_levels() {
   const auto tried_levels = [](const RoiShape& shape, int64_t height) {
-    const RoiWindows windows = rois_of(shape, height, 20);
-    TrialsByShape trials;
     std::set<int> levels;
-    for (int run = 0; run < 64; ++run) {
-      const RoiPlan plan = plan_rois(shape, windows, &trials);
-      if (plan.trials) plan.trials->took(plan.turn, plan.time);
-      if (plan.trials && shares(plan)) levels.insert(plan.levels);
-    }
+    for (const RoiPlan& plan : tried_tables(shape, rois_of(shape, height, 20))) levels.insert(plan.levels);
     return levels;
   };
   require(tried_levels(vgg16(300), 28).size() == 2, "not two levels are tried");

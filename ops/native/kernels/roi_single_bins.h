@@ -88,8 +88,7 @@ class SingleBinsPool {
   // row.
   template <class W>
   static W greatest_of_first(int64_t count) {
-    W number{};
-    for (size_t i = 0; i < sizeof(W) / sizeof(Key); ++i) number[i] = static_cast<Key>(i);
+    const W number = lane_numbers<Key, sizeof(W)>();
     return number < W{} + static_cast<Key>(count) ? W{} + kGreatest<Key> : W{} + kLowest<Key>;
   }
 

@@ -36,10 +36,10 @@ constexpr double kGreatest<double> = __builtin_inf();
 template <class Lane>
 constexpr Lane kNowhere = kGreatest<Lane>;  // behind every position
 
-template <class Lane>
-inline Vector<Lane, kVectorBytes> lane_numbers() {
-  Vector<Lane, kVectorBytes> numbers{};
-  for (int i = 0; i < static_cast<int>(kVectorBytes / sizeof(Lane)); ++i) numbers[i] = static_cast<Lane>(i);
+template <class Lane, int bytes = kVectorBytes>
+inline Vector<Lane, bytes> lane_numbers() {
+  Vector<Lane, bytes> numbers{};
+  for (int i = 0; i < bytes / static_cast<int>(sizeof(Lane)); ++i) numbers[i] = static_cast<Lane>(i);
   return numbers;
 }
 

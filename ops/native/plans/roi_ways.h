@@ -79,6 +79,12 @@ class Planner {
   // All that there are, with any levels: for tests, and to fit costs.
   std::vector<Way> possible_ways(int64_t threads) const;
 
+  // Of an empty plan.
+  void plan(const Way& way, RoiPlan& plan) const;
+
+ private:
+  double rois() const { return static_cast<double>(shape_.rois); }
+
   // Of all blocks of channels, or of those that are full.
   void separate(int64_t threads, int64_t blocks, Way& way) const;
 
@@ -99,12 +105,6 @@ class Planner {
   void narrow_map(int64_t threads, Way& way) const;
   void few_channels(int64_t threads, Way& way) const;
   void cells(int64_t threads, Way& way) const;
-
-  // Of an empty plan.
-  void plan(const Way& way, RoiPlan& plan) const;
-
- private:
-  double rois() const { return static_cast<double>(shape_.rois); }
 
   // Blocks, or units of several; and cycles to fill a unit and to pool an ROI.
   struct Work {
