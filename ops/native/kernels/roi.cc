@@ -320,12 +320,6 @@ class RoiPool {
 };
 
 // Bins that stream have loops of their own.
-using RunUnit = void(const RoiJob&, int64_t, void*);
-template <RunUnit plain, RunUnit streaming>
-void run_either(const RoiJob& job, int64_t number, void* scratch) {
-  (job.stream ? streaming : plain)(job, number, scratch);
-}
-
 using PoolUnit = bool(const RoiJob&, int64_t, void*);
 template <class Key, PoolUnit plain, PoolUnit streaming, PoolUnit by_keys>
 void run_pool(const RoiJob& job, int64_t number, void* scratch) {
@@ -333,11 +327,10 @@ void run_pool(const RoiJob& job, int64_t number, void* scratch) {
   by_keys(job, number, scratch);
 }
 
-template <class Key>
-void run_few_channels(const RoiJob& job, int64_t number, void* scratch) {
-  constexpr PoolUnit* pool = SingleBinsPool<typename PooledAs<Key>::type>::run;
-  if (job.dims.bins_y * job.dims.bins_x > 1) return FewChannelsPool<Key>::run(job, number, scratch);
-  run_pool<Key, pool, pool, SingleBinsPool<Key>::run>(job, number, scratch);
+template <class Lane>
+bool run_few_channels(const RoiJob& job, int64_t number, void* scratch) {
+  const bool has_single_bins = job.dims.bins_y * job.dims.bins_x == 1;
+  return (has_single_bins ? SingleBinsPool<Lane>::run : FewChannelsPool<Lane>::run)(job, number, scratch);
 }
 
 template <class Key, int bytes>
@@ -353,12 +346,15 @@ constexpr RoiKernel kernel() {
        run_pool<Key, Pool::run_separate, StreamingPool::run_separate, Keys::run_separate>},
       {},
       0,
-      {FewChannelsPool<Key>::scratch_bytes, run_few_channels<Key>},
+      {FewChannelsPool<Key>::scratch_bytes,
+       run_pool<Key, run_few_channels<Pooled>, run_few_channels<Pooled>, run_few_channels<Key>>},
       kVectorBytes,
       {CellPool<Key>::scratch_bytes, CellPool<Key>::run}};
 #if defined(__AVX2__)
-  using NarrowMap = NarrowMapPool<Key, NoCopy>;
-  kernel.narrow_map = {NarrowMap::scratch_bytes, run_either<NarrowMap::run, NarrowMapPool<Key, StreamedCopy>::run>};
+  using NarrowMap = NarrowMapPool<Pooled, NoCopy>;
+  using StreamingMap = NarrowMapPool<Pooled, StreamedCopy>;
+  using NarrowKeys = NarrowMapPool<Key, NoCopy>;
+  kernel.narrow_map = {NarrowMap::scratch_bytes, run_pool<Key, NarrowMap::run, StreamingMap::run, NarrowKeys::run>};
   kernel.lookup_lanes = kVectorBytes / sizeof(Key);
 #endif
   return kernel;

@@ -13,11 +13,33 @@ constexpr int kMostLevels = 8;
 constexpr int64_t kSecondCache = int64_t{1} << 20;  // bytes, where it is not known what a core has
 constexpr int64_t kNarrowMapChannels = 16;          // in a unit of that mode
 constexpr int64_t kSingleBinsChannels = 16;         // the same of few_channels, of ROIs of one bin each
-// The few_channels mode looks up the bins of ROIs that are no wider than so many vectors. Of wider ones, neighbouring
-// cells are better read together.
-constexpr int64_t kLookedUpVectors = 8;
-// In how many vectors of columns it looks up bins at once, and so how wide bins may be.
+// In how many vectors of columns the few_channels mode looks up bins at once.
 static constexpr int64_t most_lookup_vectors(int64_t vector_bytes) { return vector_bytes < 64 ? 2 : 1; }
+
+// How that mode pools an ROI's bins: it looks them up in the best over rows of the map, it folds each by itself, or it
+// folds them from the best over rows.
+enum class BinsBy { lookups, rows, lines };
+struct BinSizes {
+  int64_t bins_y, bins_x;
+  int64_t height;                   // of all bins together
+  int64_t vectors, vectors_of_bin;  // of columns of all bins together, and of the widest
+};
+// Of a map of which a row has so many bytes.
+static constexpr BinsBy bins_by(bool looks_up, int64_t row_bytes, const BinSizes& roi) {
+  // Of wider ROIs, neighbouring cells are better read together.
+  constexpr int64_t kMostVectors = 8;
+  // Of rows as short as a few lines of memory, lines of a few columns stay in registers (kernels/window_line.h).
+  constexpr int64_t kShort = 256;
+  const int64_t of_all_bins = roi.bins_x * roi.vectors_of_bin;
+  const bool reads_half_more_at_most = 2 * of_all_bins <= 3 * roi.vectors;
+  if (looks_up && roi.vectors_of_bin <= 1 && roi.vectors <= kMostVectors) {
+    const bool is_tall = roi.height >= 6 * roi.bins_y;
+    return is_tall && reads_half_more_at_most ? BinsBy::rows : BinsBy::lookups;
+  }
+  const bool by_rows = row_bytes > kShort ? reads_half_more_at_most
+                                          : (8 * of_all_bins - 9 * roi.vectors) * roi.height <= 80 * roi.bins_y;
+  return by_rows ? BinsBy::rows : BinsBy::lines;
+}
 
 // Sizes of X (images, channels, height, width) and of Y (rois, channels, bins_y, bins_x).
 struct RoiDims {

@@ -69,6 +69,7 @@ RoiCost::RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups
       groups_(static_cast<double>(groups)),
       element_bytes_(static_cast<double>(shape.input_bytes) /
                      static_cast<double>(shape.images * shape.channels * shape.height * shape.width)),
+      row_bytes_(shape.width * static_cast<int64_t>(element_bytes_)),
       lanes_(static_cast<double>(shape.vector_bytes) / element_bytes_),
       lanes_shift_(shift_of(lanes_)),
       line_shift_(shift_of(static_cast<double>(shape.line_bytes) / element_bytes_)),
@@ -100,7 +101,7 @@ void RoiCost::add(const RoiWindow* rows, const RoiWindow* columns) {
   sums_.wide += widest;
   sums_.area += tallest * widest;
   sums_.rows += different;
-  if (shape_.line_bytes > 0) add_few_channels(different, tallest, width, widest);
+  if (shape_.line_bytes > 0) add_few_channels(different, height, tallest, width, widest);
   if (tallest == 0 || width == 0) return;
   const int64_t top = rows[0].start, bottom = rows[shape_.bins_y - 1].end;
   top_ = std::min(top_, top);
@@ -146,17 +147,27 @@ void RoiCost::add_tables(int64_t rows, int64_t tallest, int64_t width, int64_t w
   add(levels, sums_.at_most);
 }
 
-void RoiCost::add_few_channels(int64_t rows, int64_t tallest, int64_t width, int64_t widest) {
-  const int64_t lanes = shape_.lookup_lanes, most_vectors = most_lookup_vectors(shape_.line_bytes);
-  const bool is_looked_up =
-      lanes > 0 && widest <= most_vectors * lanes && width <= kLookedUpVectors * lanes && !shape_.has_single_bins();
-  if (!is_looked_up) {
+void RoiCost::add_few_channels(int64_t rows, int64_t height, int64_t tallest, int64_t width, int64_t widest) {
+  const int64_t lanes = shape_.lookup_lanes, line_vectors = all_parts(width, line_shift_),
+                bin_vectors = all_parts(widest, line_shift_);
+  const BinsBy way =
+      shape_.has_single_bins()
+          ? BinsBy::rows
+          : bins_by(lanes > 0, row_bytes_, {shape_.bins_y, shape_.bins_x, height, line_vectors, bin_vectors});
+  if (way == BinsBy::rows) {
+    ++sums_.row_rois;
+    sums_.bin_rows += tallest;
+    sums_.row_vectors += tallest * bin_vectors;
+    return;
+  }
+  if (way == BinsBy::lines) {
     ++sums_.line_rois;
     sums_.line_rows += tallest;
-    sums_.line_vectors += tallest * all_parts(width, line_shift_);
+    sums_.line_vectors += tallest * line_vectors;
     sums_.line_bins += parts(widest, line_shift_);
     return;
   }
+  const int64_t most_vectors = most_lookup_vectors(shape_.line_bytes);
   const int64_t vectors = width > lanes ? most_vectors : 1, most = vectors * lanes;
   int64_t pieces = 1;  // without divisions where an ROI is small
   if (width > most || shape_.bins_x > lanes) {
@@ -208,24 +219,21 @@ void RoiCost::reckon(double weight) {
 void RoiCost::reckon_few_channels(double weight) {
   const bool is_64 = has_64_byte_vectors_;
   const auto all = [&](int64_t sum) { return weight * number(sum); };
-  if (shape_.has_single_bins()) {
-    const FoldCosts& cost = is_64 ? kFolds : kNarrowerFolds;
-    few_channels_ =
-        cost.bin * all(sums_.line_rois) + cost.row * all(sums_.line_rows) + cost.vector * all(sums_.line_vectors);
-    few_channels_rois_ = cost.roi * all(sums_.line_rois);
-    return;
-  }
+  const FoldCosts& fold = is_64 ? kFolds : kNarrowerFolds;
   const LookupCosts& lookups = is_64 ? kLookups : kNarrowerLookups;
   const double bins_x = number(shape_.bins_x);
   const double of_row = (kLineOfBins + kLineBin * bins_x) * all(sums_.line_rois) +
                         (is_64 ? kLineRow : kNarrowerLineRow) * all(sums_.line_rows) +
                         (is_64 ? kLineVector : kNarrowerLineVector) * all(sums_.line_vectors) +
                         bins_x * kWideBin * all(sums_.line_bins);
-  few_channels_ = number(shape_.bins_y) * of_row + lookups.piece_row * all(sums_.piece_rows) +
+  const double of_bin =
+      fold.bin * all(sums_.row_rois) + fold.row * all(sums_.bin_rows) + fold.vector * all(sums_.row_vectors);
+  few_channels_ = number(shape_.bins_y) * (of_row + bins_x * of_bin) + lookups.piece_row * all(sums_.piece_rows) +
                   lookups.lookup * all(sums_.lookups) + lookups.line * weight * sums_.lookup_rows +
                   lookups.repeated_row * all(sums_.repeated_rows);
-  few_channels_rois_ =
-      kFewChannelsRoi * all(sums_.line_rois) + lookups.roi * all(sums_.looked_up) + lookups.piece * all(sums_.pieces);
+  few_channels_rois_ = kFewChannelsRoi * all(sums_.line_rois) +
+                       (shape_.has_single_bins() ? fold.roi : kFewChannelsRoi) * all(sums_.row_rois) +
+                       lookups.roi * all(sums_.looked_up) + lookups.piece * all(sums_.pieces);
 }
 
 double RoiCost::lines(int64_t rows, int64_t width) const {

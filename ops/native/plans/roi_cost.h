@@ -75,8 +75,8 @@ struct LookupCosts {
 };
 ONNX_MAXPOOL_COST LookupCosts kLookups = {57, 27, 14, 2, 1.5, 5}, kNarrowerLookups = {100, 8, 17, 1.5, 5, 10};
 
-// The same of ROIs of one bin, which is folded from the map: an ROI; and for each channel the bin, a row of the map,
-// and as many of its cells as a vector has.
+// The same of bins that are folded from the map: an ROI that is one bin, as others cost kFewChannelsRoi; and for each
+// channel a bin, a row of the map, and as many of its cells as a vector has.
 struct FoldCosts {
   double roi, bin, row, vector;
 };
@@ -138,7 +138,7 @@ class RoiCost {
   void add(const RoiWindow* rows, const RoiWindow* columns);
   void add_straight(int64_t rows, int64_t tallest, int64_t width);
   void add_tables(int64_t rows, int64_t tallest, int64_t width, int64_t widest);
-  void add_few_channels(int64_t rows, int64_t tallest, int64_t width, int64_t widest);
+  void add_few_channels(int64_t rows, int64_t height, int64_t tallest, int64_t width, int64_t widest);
   void reckon(double weight);
   void reckon_few_channels(double weight);
   // Of memory, for each channel.
@@ -163,8 +163,10 @@ class RoiCost {
     int64_t squares = 0;                        // of the separate mode: blocks of 16 bytes
     double map_rows = 0;                        // and vectors of a channel
     double wide_rows = 0;                       // the same of rows that it reads with the widest vectors
-    int64_t line_rois = 0, line_bins = 0;       // of the few_channels mode: ROIs, and vectors of a bin beyond its first
-    int64_t line_rows = 0, line_vectors = 0;    // and rows of their largest bins, and these rows' vectors
+    int64_t row_rois = 0;                       // of the few_channels mode: ROIs whose bins it folds by rows
+    int64_t bin_rows = 0, row_vectors = 0;      // rows of their largest bins, and these rows' vectors
+    int64_t line_rois = 0, line_bins = 0;       // ROIs that it folds by lines, and vectors of a bin beyond its first
+    int64_t line_rows = 0, line_vectors = 0;    // rows of their largest bins, and these lines' vectors
     int64_t looked_up = 0, pieces = 0;          // ROIs that it looks up instead, and pieces of theirs
     int64_t piece_rows = 0, repeated_rows = 0;  // rows of bins in pieces, and those that repeat others
     int64_t lookups = 0;                        // in these rows
@@ -174,7 +176,9 @@ class RoiCost {
 
   const RoiShape& shape_;
   const double groups_;
-  const double element_bytes_, lanes_;
+  const double element_bytes_;
+  const int64_t row_bytes_;  // of the map
+  const double lanes_;
   const int lanes_shift_, line_shift_, block_shift_;  // lanes of a block's vector, of the widest, and of 16 bytes
   const bool has_full_blocks_;
   const bool has_64_byte_vectors_;  // the processor

@@ -1,0 +1,113 @@
+// The maximum over the rows of a bin, of one channel by itself: they are folded as they come, whatever their columns.
+// Lanes are neighbouring columns, and no row is transposed.
+#pragma once
+
+#include "kernels/roi_planes.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+// Of bins of `width` columns: less than a vector, if `vectors` is 1; at least so many, if it is kMost; or so many, of
+// which the last may have cells of the one before.
+template <class Lane, class V, int vectors>
+class BinRows {
+  static constexpr int64_t kLanes = sizeof(V) / sizeof(Lane);
+  static constexpr int kMost = 4;
+
+ public:
+  // Of a tensor that ends at `end`.
+  BinRows(int64_t width, const Lane* end) : width_(width), greatest_(greatest_of_first(width)), end_(end) {}
+
+  // Folds `height` rows, 1 or more, of a map whose rows are `pitch` cells apart. Lanes beyond the bin's columns are the
+  // lowest. Watch is NanWatch<V>, for which GCC has no name in a function's signature.
+  template <class Watch>
+  ONNX_MAXPOOL_INLINE V operator()(const Lane* from, int64_t height, int64_t pitch, const ValueOrder<Lane>& order,
+                                   Watch& watch) const {
+    const int64_t last_vector = vectors == 1 ? 0 : width_ - kLanes, last = height - 1;
+    V bests[vectors];
+    const auto key_at = [&](const Lane* at) __attribute__((always_inline)) {
+      return order.to_key(vectors == 1 ? load_n<V>(at, width_, end_) : load<V>(at));
+    };
+    // Two rows at a time, so that one look finds a NaN in either.
+    const auto both = [&](const Lane* a, const Lane* b, int i, bool is_first) __attribute__((always_inline)) {
+      const V one = key_at(a), other = key_at(b);
+      watch.see(one, other);
+      bests[i] = is_first ? max(one, other) : max(bests[i], max(one, other));
+    };
+    const auto rows = [&](const Lane* a, const Lane* b, bool is_first) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+      for (int i = 0; i < vectors; ++i) {
+        const int64_t x = i < vectors - 1 ? i * kLanes : last_vector;
+        both(a + x, b + x, i, is_first);
+      }
+      if (vectors < kMost) return;
+      int64_t x = (kMost - 1) * kLanes;
+      for (; x + kMost * kLanes <= last_vector; x += kMost * kLanes) {
+#pragma GCC unroll 4
+        for (int i = 0; i < vectors; ++i) both(a + x + i * kLanes, b + x + i * kLanes, i, false);
+      }
+      for (; x < last_vector; x += kLanes) both(a + x, b + x, 0, false);
+    };
+    rows(from, from + last * pitch, true);
+    for (int64_t y = 1; y < last; y += 2) rows(from + y * pitch, from + (y + 1) * pitch, false);
+    V best = bests[0];
+    for (int i = 1; i < vectors; ++i) best = max(best, bests[i]);
+    return vectors == 1 ? min(best, greatest_) : best;
+  }
+
+ private:
+  // The greatest key in the first lanes, and the lowest in the others: a minimum with it leaves out what lies beyond.
+  static V greatest_of_first(int64_t count) {
+    const V number = lane_numbers<Lane, sizeof(V)>();
+    return number < V{} + static_cast<Lane>(count) ? V{} + kGreatest<Lane> : V{} + kLowest<Lane>;
+  }
+
+  const int64_t width_;
+  const V greatest_;
+  const Lane* const end_;
+};
+
+// Of so many channels, each bin of an ROI. Returns whether a number was NaN.
+template <class Lane>
+ONNX_MAXPOOL_NOINLINE bool pool_by_rows(const RoiJob& job, const RoiOfPlanes<Lane>& roi) {
+  using V = Vector<Lane, kVectorBytes>;
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  const RoiDims dims = job.dims;
+  const RoiWindow *const rows = roi.rows, *const columns = roi.columns;
+  const ValueOrder<Lane> order(job.order);
+  const Lane* const end = end_of_planes<Lane>(job);
+  const PoolJob planes = planes_of(job);
+  BinsOfPlanes<Lane> bins(job, planes, roi.number);
+  NanWatch<V> watch;
+  const Lane* plane = roi.plane;
+  for (int64_t channel = 0; channel < job.channels.count; ++channel, plane += dims.height * dims.width) {
+    for (int64_t y = 0; y < dims.bins_y; ++y) {
+      const int64_t height = rows[y].end - rows[y].start;
+      for (int64_t x = 0; x < dims.bins_x; ++x) {
+        const int64_t width = columns[x].end - columns[x].start;
+        if (height <= 0 || width <= 0) {
+          bins.add_empty();
+          continue;
+        }
+        const Lane* const from = plane + rows[y].start * dims.width + columns[x].start;
+        const auto add = [&](const auto& fold) __attribute__((always_inline)) {
+          bins.add({fold(from, height, dims.width, order, watch)});
+        };
+        if (width <= kLanes) {
+          add(BinRows<Lane, V, 1>(width, end));
+        } else if (width <= 2 * kLanes) {
+          add(BinRows<Lane, V, 2>(width, end));
+        } else if (width <= 3 * kLanes) {
+          add(BinRows<Lane, V, 3>(width, end));
+        } else {
+          add(BinRows<Lane, V, 4>(width, end));
+        }
+      }
+    }
+  }
+  bins.finish();
+  return watch.any();
+}
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -1,0 +1,244 @@
+// ROIs of float and double are pooled as numbers (kernels/numbers.h): a NaN at any single place is found in every mode
+// on every target, in each bin that holds it, and no other output changes by a bit.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/element_type.h"
+#include "base/window_plan.h"
+#include "kernels/roi.h"
+#include "kernels/targets.h"
+#include "oracle.h"
+#include "require.h"
+#include "stand_in_runtime.h"
+
+namespace {
+
+using namespace onnx_maxpool;
+
+struct Box {
+  int64_t top, bottom, left, right;
+};
+
+struct Case {
+  const char* name;
+  int64_t channels, height, width, bins_y, bins_x;
+  std::vector<Box> rois;
+};
+
+// Each way to read an ROI, by vectors of 2 to 16 lanes.
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"only bins", 3, 9, 70, 1, 1, {{0, 8, 0, 69}, {2, 2, 3, 3}, {1, 6, 5, 9}, {0, 3, 2, 30}, {3, 8, 20, 69}}},
+      {"bins of one vector or less", 2, 14, 19, 2, 2, {{0, 13, 0, 18}, {1, 12, 9, 18}, {0, 5, 12, 16}}},
+      {"wide bins", 2, 8, 130, 2, 2, {{0, 7, 0, 129}, {1, 6, 3, 90}, {4, 7, 100, 129}}},
+      {"many bins that are wide", 1, 9, 140, 2, 7, {{0, 8, 0, 139}, {0, 3, 11, 139}}},
+      {"many short bins", 2, 6, 33, 3, 9, {{0, 5, 0, 32}, {0, 1, 2, 3}, {2, 5, 13, 32}}},
+      {"tall bins", 1, 24, 54, 2, 3, {{0, 23, 0, 51}, {2, 22, 20, 53}}},
+      {"the same of narrow ones", 1, 24, 54, 2, 6, {{0, 23, 0, 51}}},
+      {"many tall bins", 1, 24, 43, 2, 9, {{0, 23, 1, 41}}},
+      {"more rows of bins than at once", 1, 11, 40, 6, 5, {{0, 10, 0, 39}, {3, 10, 20, 39}}},
+      {"empty bins", 2, 5, 9, 2, 3, {{-4, 2, -6, 3}, {3, 9, 5, 14}, {7, 9, 2, 4}}},
+      {"many channels", 37, 4, 6, 2, 2, {{0, 3, 0, 5}, {1, 2, 3, 5}}},
+  };
+  return all;
+}
+
+template <class Number>
+class Pooled {
+ public:
+  explicit Pooled(const Case& of)
+      : of_(of),
+        cells_(of.channels * of.height * of.width),
+        outputs_(static_cast<int64_t>(of.rois.size()) * of.channels * of.bins_y * of.bins_x),
+        x_(static_cast<size_t>(cells_) * sizeof(Number)),
+        y_(static_cast<size_t>(outputs_) * sizeof(Number)),
+        image_(of.rois.size()) {
+    for (const Box& roi : of.rois) {
+      const auto add = [](std::vector<RoiWindow>& to, int64_t bins, int64_t start, int64_t end, int64_t size) {
+        for (int64_t i = 0; i < bins; ++i) {
+          const Window bin = naive::bin(i, bins, start, end, size, naive::EdgeArithmetic::exact);
+          to.push_back({static_cast<int32_t>(bin.start), static_cast<int32_t>(bin.end)});
+        }
+      };
+      add(rows_, of.bins_y, roi.top, roi.bottom, of.height);
+      add(columns_, of.bins_x, roi.left, roi.right, of.width);
+      widths_.push_back(widths_of(columns_.data() + columns_.size() - of.bins_x, of.bins_x));
+      numbers_.push_back(static_cast<int64_t>(numbers_.size()));
+    }
+    job_.x = x_.data();
+    job_.y = y_.data();
+    job_.dims = {1, of.channels, of.height, of.width, static_cast<int64_t>(of.rois.size()), of.bins_y, of.bins_x};
+    job_.channels = {0, of.channels};
+    job_.order = order_of(sizeof(Number) == 8 ? ElementType::double_ : ElementType::float_);
+    job_.image = image_.data();
+    job_.rows = rows_.data();
+    job_.columns = columns_.data();
+    job_.widths = widths_.data();
+    job_.rois_by_image = numbers_.data();
+    for (const RoiWindow& rows : rows_) {
+      job_.tables.tallest = std::max<int64_t>(job_.tables.tallest, rows.end - rows.start);
+    }
+    job_.tables.slots = job_.tables.at_once = 1;
+    uint64_t random = 88172645463325252u;
+    for (int64_t i = 0; i < cells_; ++i) {
+      random ^= random << 13;
+      random ^= random >> 7;
+      random ^= random << 17;
+      // Few numbers, so that a zero of either sign wins in many bins.
+      const auto few = static_cast<Number>(static_cast<int64_t>(random % 5) - 4);
+      x()[i] = few == 0 && random % 2 ? -few : few;
+    }
+  }
+
+  // Returns in how many ways a target has pooled it.
+  int check(const Kernels& kernels) {
+    const RoiKernel& kernel = kernels.roi(sizeof(Number), of_.channels);
+    const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(sizeof(Number));
+    const std::string of = std::string(kernels.target) + ", " + of_.name + (sizeof(Number) == 8 ? ", double" : "");
+    int ways = 0;
+    const auto check = [&](const RoiKernel::Mode& mode, int64_t channels, const std::string& name) {
+      check_mode(mode, channels, of + ", " + name);
+      ++ways;
+    };
+    for (int levels = 0; levels == 0 || int64_t{1} << levels <= job_.tables.tallest; ++levels) {
+      job_.tables.levels = levels;
+      check(kernel.shared, lanes, "shared, " + std::to_string(levels) + " levels");
+    }
+    job_.tables.levels = 0;
+    check(kernel.separate, lanes, "separate");
+    const bool has_single_bins = of_.bins_y * of_.bins_x == 1;
+    check(kernel.few_channels, has_single_bins ? kSingleBinsChannels : of_.channels, "few channels");
+    check(kernel.cells, of_.channels, "cells");
+    if (std::max(of_.width, of_.bins_x) <= kernel.lookup_lanes) check(kernel.narrow_map, kNarrowMapChannels, "narrow");
+    return ways;
+  }
+
+ private:
+  Number* x() { return static_cast<Number*>(x_.data()); }
+
+  std::vector<Number> run(const RoiKernel::Mode& mode, const stand_in::Block& scratch) {
+    std::memset(job_.y, 0x55, y_.bytes());
+    for (int64_t unit = 0; unit < job_.unit_count; ++unit) mode.run(job_, unit, scratch.data());
+    const auto* const y = static_cast<const Number*>(job_.y);
+    return {y, y + outputs_};
+  }
+
+  void check_mode(const RoiKernel::Mode& mode, int64_t channels_of_unit, const std::string& name) {
+    std::vector<RoiUnit> units;
+    for (int64_t block = 0; block * channels_of_unit < of_.channels; ++block) {
+      units.push_back({0, block, 0, job_.dims.rois});
+    }
+    job_.units = units.data();
+    job_.unit_count = static_cast<int64_t>(units.size());
+    const stand_in::Block scratch(mode.scratch_bytes(job_));
+    const std::vector<Number> found = run(mode, scratch);
+    if (bits_.empty()) {
+      require(found == expected(), name + ": the maxima are wrong");  // whichever zero is the maximum
+      bits_ = found;
+    }
+    require(std::memcmp(found.data(), bits_.data(), y_.bytes()) == 0, name + ": other bits than in another mode");
+    for (int64_t at = 0; at < cells_; ++at) check_nan([&] { return run(mode, scratch); }, at, name);
+  }
+
+  // Calls use(output, its channel, its windows) for each output.
+  template <class Use>
+  void each_output(const Use& use) const {
+    int64_t output = 0;
+    for (size_t roi = 0; roi < of_.rois.size(); ++roi) {
+      for (int64_t channel = 0; channel < of_.channels; ++channel) {
+        for (int64_t y = 0; y < of_.bins_y; ++y) {
+          for (int64_t x = 0; x < of_.bins_x; ++x) {
+            use(output++, channel, rows_[roi * of_.bins_y + y], columns_[roi * of_.bins_x + x]);
+          }
+        }
+      }
+    }
+  }
+
+  std::vector<Number> expected() {
+    std::vector<Number> all;
+    each_output([&](int64_t, int64_t channel, RoiWindow rows, RoiWindow columns) {
+      Number best = -std::numeric_limits<Number>::infinity();
+      for (int64_t y = rows.start; y < rows.end; ++y) {
+        for (int64_t w = columns.start; w < columns.end; ++w) {
+          best = std::max(best, x()[(channel * of_.height + y) * of_.width + w]);
+        }
+      }
+      all.push_back(std::isinf(best) ? 0 : best);  // M9
+    });
+    return all;
+  }
+
+  template <class Pool>
+  void check_nan(const Pool& pool, int64_t at, const std::string& name) {
+    const Number before = x()[at];
+    x()[at] = at % 2 ? std::numeric_limits<Number>::quiet_NaN() : -std::numeric_limits<Number>::quiet_NaN();
+    const std::vector<Number> found = pool();
+    x()[at] = before;
+    const int64_t area = of_.height * of_.width, cell = at % area;
+    const auto holds = [](RoiWindow window, int64_t i) { return window.start <= i && i < window.end; };
+    each_output([&](int64_t output, int64_t channel, RoiWindow rows, RoiWindow columns) {
+      const bool has_nan = channel == at / area && holds(rows, cell / of_.width) && holds(columns, cell % of_.width);
+      const auto i = static_cast<size_t>(output);
+      const bool same = std::memcmp(&found[i], &bits_[i], sizeof(Number)) == 0;
+      if (has_nan ? std::isnan(found[i]) : same) return;
+      require(false, name + ": with a NaN in cell " + std::to_string(at) + ", output " + std::to_string(output) +
+                         " is " + std::to_string(found[i]));
+    });
+  }
+
+  const Case& of_;
+  const int64_t cells_, outputs_;
+  stand_in::Block x_, y_;
+  std::vector<int64_t> image_, numbers_;
+  std::vector<RoiWindow> rows_, columns_;
+  std::vector<BinWidths> widths_;
+  RoiJob job_{};
+  std::vector<Number> bits_;  // of what the first mode found
+};
+
+// That the cases reach each way of the few_channels mode, by vectors of 16, 32 and 64 bytes.
+void require_all_ways() {
+  for (int64_t vector_bytes : {16, 32, 64}) {
+    for (int64_t size : {4, 8}) {
+      const bool looks_up = vector_bytes > 16;
+      bool seen[3] = {!looks_up};
+      const auto vectors = [&](int64_t cells) { return (cells * size + vector_bytes - 1) / vector_bytes; };
+      for (const Case& each : cases()) {
+        if (each.bins_y * each.bins_x == 1) continue;
+        for (const Box& roi : each.rois) {
+          const int64_t width = roi.right - roi.left + 1;
+          const BinSizes sizes = {each.bins_y, each.bins_x, roi.bottom - roi.top + 1, vectors(width),
+                                  vectors((width + each.bins_x - 1) / each.bins_x)};
+          seen[static_cast<int>(bins_by(looks_up, each.width * size, sizes))] = true;
+        }
+      }
+      require(seen[0] && seen[1] && seen[2], "no case for a way, by vectors of " + std::to_string(vector_bytes) +
+                                                 " bytes with elements of " + std::to_string(size));
+    }
+  }
+}
+
+}  // namespace
+
+int main() {
+  require_all_ways();
+  for (const Target& target : targets()) {
+    if (!target.runs_here) continue;
+    int ways = 0;
+    for (const Case& each : cases()) {
+      ways += Pooled<float>(each).check(target.kernels);
+      ways += Pooled<double>(each).check(target.kernels);
+    }
+    std::printf("%s: %d ways\n", target.kernels.target, ways);
+    require(ways >= 10 * static_cast<int>(cases().size()), "few ways were asked");
+  }
+  std::puts("all is well");
+  return 0;
+}
