@@ -2,7 +2,7 @@
 //
 // Where maps are small, planes lie side by side in the lanes (window_planes.h), where windows overlap much or maps are
 // narrow, a map's lines are taken together (window_maps.h), and short windows are looked up (window_lookups.h) or
-// walked (window_short.h), if the caller says so: window_cost.h tells what each takes. Else lanes are neighbouring
+// walked (window_walks.h), if the caller says so: window_cost.h tells what each takes. Else lanes are neighbouring
 // cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h), from which
 // windows are taken in one of two ways:
 //   sliding:   neighbouring windows start one to three cells apart: the line is combined with itself (window_lines.h);
@@ -27,6 +27,7 @@
 #include "kernels/window_maps.h"
 #include "kernels/window_planes.h"
 #include "kernels/window_short.h"
+#include "kernels/window_walks.h"
 #include "kernels/window_writer.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -133,7 +134,7 @@ class WindowPool : public UnitsOfLines {
   void pool(int64_t begin, int64_t end, const Piece& piece) {
     if constexpr (sliding) {
       if (is_slid<Lane, indexed>(job_.columns)) {
-        ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count, false, nullptr);
+        ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count);
         windows.pool(begin, end, writer_);
         has_nan_ |= windows.has_nan();
         return;

@@ -46,7 +46,7 @@ struct PoolKernel {
 
 // How a job is computed: by the rows of its maps, by whole maps (kernels/window_maps.h), with planes side by side
 // (kernels/window_planes.h), by lookups (kernels/window_lookups.h), or by walks down the columns
-// (kernels/window_short.h). By rows every job can be.
+// (kernels/window_walks.h). By rows every job can be.
 enum class PoolPlan { rows, maps, planes, lookups, walks };
 constexpr PoolPlan kPoolPlans[] = {PoolPlan::rows, PoolPlan::maps, PoolPlan::planes, PoolPlan::lookups,
                                    PoolPlan::walks};

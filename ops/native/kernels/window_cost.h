@@ -1,5 +1,5 @@
 // What a job takes by rows (kernels/window.cc), by maps (window_maps.h), by planes (window_planes.h), by lookups
-// (window_lookups.h) and by walks (window_short.h), in about tenths of nanoseconds: those that should take about the
+// (window_lookups.h) and by walks (window_walks.h), in about tenths of nanoseconds: those that should take about the
 // least are tried (plans/trials.h). The constants are of each instruction set, with indices and without, and of lanes
 // of 64 bits, which most sets compare slowly. tests/native/measure_window_costs.cc fits them to times of random jobs;
 // docs/benchmark/windows.md says how well they choose.
@@ -8,7 +8,7 @@
 #include "kernels/window_lines.h"
 #include "kernels/window_list.h"
 #include "kernels/window_lookups.h"
-#include "kernels/window_short.h"
+#include "kernels/window_walks.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
