@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/roi_planes.h"
+#include "kernels/window_line.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "kernels/roi_planes.h"
+#include "kernels/simd/order.h"
+#include "kernels/window_cells.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// Of bins of `width` columns: less than a vector, if `vectors` is 1; at least so many, if it is kMost; or so many, of
-// which the last may have cells of the one before.
+// Of bins whose `width` columns are in so many vectors, of which the last may have cells of the one before; if
+// `vectors` is kMost, in as many or more.
 template <class Lane, class V, int vectors>
 class BinRows {
   static constexpr int64_t kLanes = sizeof(V) / sizeof(Lane);
@@ -85,7 +87,7 @@ ONNX_MAXPOOL_NOINLINE bool pool_by_rows(const RoiJob& job, const RoiOfPlanes<Lan
       const int64_t height = rows[y].end - rows[y].start;
       for (int64_t x = 0; x < dims.bins_x; ++x) {
         const int64_t width = columns[x].end - columns[x].start;
-        if (height <= 0 || width <= 0) {
+        if (is_empty(rows[y]) || is_empty(columns[x])) {
           bins.add_empty();
           continue;
         }

@@ -1,5 +1,5 @@
 // The maximum over the bins of ROIs of a map that is no wider than a vector: for processors that look up lanes. What a
-// row of bins takes is roi_few_channels.h's, too.
+// row of bins takes is roi_bin_lookups.h's, too.
 //
 // Lanes are columns: a row of a map is one vector, and a row of bins is the maximum of a few lookups in one. So bins
 // come in the output's order, where kernels/roi.cc's other modes have to transpose them.

@@ -34,7 +34,7 @@ class SingleBinsPool {
         order_(job.order),
         area_(job.dims.height * job.dims.width),
         planes_(static_cast<const Key*>(job.x) + (image * job.dims.channels + job.channels.first) * area_),
-        end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_) {}
+        end_(end_of_planes<Key>(job)) {}
 
   void pool(int64_t roi, RoiChannels channels) {
     const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
@@ -45,7 +45,7 @@ class SingleBinsPool {
       return;
     }
     const Bin bin = {planes_ + channels.first * area_ + rows.start * job_.dims.width + columns.start, height, width};
-    if (width < kLanes) return fold_part<16>(bin, channels, to);
+    if (width <= kLanes) return fold_part<16>(bin, channels, to);
     if (width <= 2 * kLanes) return fold_all<V, 2>(bin, channels, to);
     if (width <= 3 * kLanes) return fold_all<V, 3>(bin, channels, to);
     fold_all<V, 4>(bin, channels, to);
@@ -56,7 +56,7 @@ class SingleBinsPool {
     int64_t height, width;
   };
 
-  // Rows of less than a vector, in the narrowest vectors that they fit: of these the fewest lanes are compared in the
+  // Rows of a vector at most, in the narrowest vectors that they fit: of these the fewest lanes are compared in the
   // end.
   template <int bytes>
   void fold_part(Bin bin, RoiChannels channels, Key* to) {

@@ -147,6 +147,7 @@ void RoiCost::add_tables(int64_t rows, int64_t tallest, int64_t width, int64_t w
   add(levels, sums_.at_most);
 }
 
+// Near a vector's edge, the largest of three bins may go another way than the widest of all.
 void RoiCost::add_few_channels(int64_t rows, int64_t height, int64_t tallest, int64_t width, int64_t widest) {
   const int64_t lanes = shape_.lookup_lanes, line_vectors = all_parts(width, line_shift_),
                 bin_vectors = all_parts(widest, line_shift_);

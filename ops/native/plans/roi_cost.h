@@ -62,8 +62,9 @@ ONNX_MAXPOOL_COST double kBinLine = 1;                                  // each 
 // For each unit: an ROI, and a column of its bins.
 ONNX_MAXPOOL_COST double kNarrowMapRoi = 44, kPermutation = 4;
 
-// The few_channels mode: an ROI; and for each channel a row of bins, a row of the map in it, as many of its cells as a
-// vector has, a bin, and each vector of a wide one beyond its first. Of vectors of less than 64 bytes, two cost less.
+// The few_channels mode by lines: an ROI; and for each channel a row of bins, a row of the map in it, as many of its
+// cells as a vector has, a bin, and each vector of a wide one beyond its first. Of vectors of less than 64 bytes, two
+// cost less.
 ONNX_MAXPOOL_COST double kFewChannelsRoi = 120, kLineOfBins = 28, kLineRow = 6, kLineVector = 2.8, kLineBin = 13,
                          kWideBin = 2.5, kNarrowerLineRow = 4, kNarrowerLineVector = 2.7;
 
