@@ -1,12 +1,13 @@
 // Fits the constants of the model of cost of ROIs (plans/roi_cost.h) to times of random ROIs:
 //
 //   cmake -S . -B build/costs -G Ninja -DONNX_MAXPOOL_TESTS=ON
-//   cmake --build build/costs --target measure_roi_costs && build/costs/tests/native/measure_roi_costs SEED ROWS
+//   cmake --build build/costs --target measure_roi_costs && build/costs/tests/native/measure_roi_costs SEED ROWS ROUNDS
 //
 // For all targets that this processor runs together, or for the one that ONNX_MAXPOOL_TARGET names. A row is a map with
-// its ROIs; each target gets so many. Constants are fitted to half of them. It prints how well those of roi_cost.h and
-// the fitted ones choose for these rows and for the rows that were held back, and which constants should change. Take
-// them only if they choose clearly better, and do with another seed too.
+// its ROIs; each target gets so many. The search has up to six rounds, each by smaller steps than the one before.
+// Constants are fitted to half of them. It prints how well those of roi_cost.h and the fitted ones choose for these
+// rows and for the rows that were held back, and which constants should change. Take them only if they choose clearly
+// better, and do with another seed too.
 //
 // Only the times of ways to pool the same ROIs are compared with one another. A search changes one constant at a time.
 // To move one away from where it is has to be worth it, as other processors count, too. How a sweep divides its ROIs
@@ -173,7 +174,10 @@ void print(const char* constants, const std::vector<TimedRows>& all) {
   }
 }
 
-void search(std::vector<Constant>& constants, const std::vector<TimedRows>& all) {
+constexpr double kSteps[] = {1.25, 1.25, 1.1, 1.1, 1.05, 1.05};  // of each round
+constexpr int kRounds = sizeof kSteps / sizeof *kSteps;
+
+void search(std::vector<Constant>& constants, const std::vector<TimedRows>& all, int rounds) {
   constexpr double kMove = 0.002, kMost = 1.1;  // of a constant to three times or a third of it
   const auto error = [&] {
     double sum = 0;
@@ -185,7 +189,8 @@ void search(std::vector<Constant>& constants, const std::vector<TimedRows>& all)
     return sum;
   };
   double least = error();
-  for (const double step : {1.25, 1.25, 1.1, 1.1, 1.05, 1.05}) {
+  for (int round = 0; round < rounds; ++round) {
+    const double step = kSteps[round];
     for (Constant& constant : constants) {
       for (const double factor : {step, 1 / step}) {
         for (;;) {
@@ -209,6 +214,7 @@ void search(std::vector<Constant>& constants, const std::vector<TimedRows>& all)
 int main(int argc, char** argv) {
   const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   const int rows = argc > 2 ? std::max(2, std::atoi(argv[2])) : 300;
+  const int rounds = argc > 3 ? std::clamp(std::atoi(argv[3]), 1, kRounds) : kRounds;
   const char* wanted = std::getenv("ONNX_MAXPOOL_TARGET");
   std::vector<TimedRows> all;
   for (const Target& target : targets()) {
@@ -219,7 +225,7 @@ int main(int argc, char** argv) {
   }
   std::vector<Constant> constants = all_constants();
   print("before", all);
-  search(constants, all);
+  search(constants, all, rounds);
   print("fitted", all);
   for (const Constant& constant : constants) {
     if (std::fabs(constant.moved()) < 0.03) continue;
