@@ -1,11 +1,9 @@
 // ROIs of float and double are pooled as numbers (kernels/numbers.h): a NaN at any single place is found in every mode
 // on every target, in each bin that holds it, and no other output changes by a bit.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "kernels/roi.h"
 #include "kernels/targets.h"
 #include "oracle.h"
+#include "planted_nan.h"
 #include "require.h"
 #include "stand_in_runtime.h"
 
@@ -56,13 +55,7 @@ const std::vector<Case>& cases() {
 template <class Number>
 class Pooled {
  public:
-  explicit Pooled(const Case& of)
-      : of_(of),
-        cells_(of.channels * of.height * of.width),
-        outputs_(static_cast<int64_t>(of.rois.size()) * of.channels * of.bins_y * of.bins_x),
-        x_(static_cast<size_t>(cells_) * sizeof(Number)),
-        y_(static_cast<size_t>(outputs_) * sizeof(Number)),
-        image_(of.rois.size()) {
+  explicit Pooled(const Case& of) : of_(of), image_(of.rois.size()) {
     for (const Box& roi : of.rois) {
       const auto add = [](std::vector<RoiWindow>& to, int64_t bins, int64_t start, int64_t end, int64_t size) {
         for (int64_t i = 0; i < bins; ++i) {
@@ -75,8 +68,9 @@ class Pooled {
       widths_.push_back(widths_of(columns_.data() + columns_.size() - of.bins_x, of.bins_x));
       numbers_.insert(numbers_.begin(), static_cast<int64_t>(numbers_.size()));  // the last one first
     }
-    job_.x = x_.data();
-    job_.y = y_.data();
+    planted_.emplace(of.channels * of.height * of.width, cells_of_outputs());
+    job_.x = planted_->x();
+    job_.y = planted_->y();
     job_.dims = {1, of.channels, of.height, of.width, static_cast<int64_t>(of.rois.size()), of.bins_y, of.bins_x};
     job_.channels = {0, of.channels};
     job_.order = order_of(sizeof(Number) == 8 ? ElementType::double_ : ElementType::float_);
@@ -89,15 +83,6 @@ class Pooled {
       job_.tables.tallest = std::max<int64_t>(job_.tables.tallest, rows.end - rows.start);
     }
     job_.tables.slots = job_.tables.at_once = 1;
-    uint64_t random = 88172645463325252u;
-    for (int64_t i = 0; i < cells_; ++i) {
-      random ^= random << 13;
-      random ^= random >> 7;
-      random ^= random << 17;
-      // Few numbers, so that a zero of either sign wins in many bins.
-      const auto few = static_cast<Number>(static_cast<int64_t>(random % 5) - 4);
-      x()[i] = few == 0 && random % 2 ? -few : few;
-    }
   }
 
   // Adds the ways of the few_channels mode by which ROIs are pooled, with vectors of so many bytes.
@@ -138,19 +123,11 @@ class Pooled {
       job_.stream = streams;
       check(kernel.narrow_map, kNarrowMapChannels, streams ? "narrow map, streamed" : "narrow map");
     }
+    job_.stream = false;
     return ways;
   }
 
  private:
-  Number* x() { return static_cast<Number*>(x_.data()); }
-
-  std::vector<Number> run(const RoiKernel::Mode& mode, const stand_in::Block& scratch) {
-    std::memset(job_.y, 0x55, y_.bytes());
-    for (int64_t unit = 0; unit < job_.unit_count; ++unit) mode.run(job_, unit, scratch.data());
-    const auto* const y = static_cast<const Number*>(job_.y);
-    return {y, y + outputs_};
-  }
-
   void check_mode(const RoiKernel::Mode& mode, int64_t channels_of_unit, const std::string& name) {
     std::vector<RoiUnit> units;
     for (int64_t block = 0; block * channels_of_unit < of_.channels; ++block) {
@@ -159,71 +136,39 @@ class Pooled {
     job_.units = units.data();
     job_.unit_count = static_cast<int64_t>(units.size());
     const stand_in::Block scratch(mode.scratch_bytes(job_));
-    const std::vector<Number> found = run(mode, scratch);
-    if (bits_.empty()) {
-      require(found == expected(), name + ": the maxima are wrong");
-      for (const Number number : found) require(number != 0 || !std::signbit(number), name + ": a zero is -0");
-      bits_ = found;
-    }
-    require(std::memcmp(found.data(), bits_.data(), y_.bytes()) == 0, name + ": other bits than in another mode");
-    for (int64_t at = 0; at < cells_; ++at) check_nan([&] { return run(mode, scratch); }, at, name);
+    planted_->check(
+        [&] {
+          for (int64_t unit = 0; unit < job_.unit_count; ++unit) mode.run(job_, unit, scratch.data());
+        },
+        name);
   }
 
-  // Calls use(output, its channel, its windows) for each output.
-  template <class Use>
-  void each_output(const Use& use) const {
-    int64_t output = 0;
+  // Of each output, its bin's cells.
+  std::vector<std::vector<int64_t>> cells_of_outputs() const {
+    std::vector<std::vector<int64_t>> all;
     for (size_t roi = 0; roi < of_.rois.size(); ++roi) {
       for (int64_t channel = 0; channel < of_.channels; ++channel) {
-        for (int64_t y = 0; y < of_.bins_y; ++y) {
-          for (int64_t x = 0; x < of_.bins_x; ++x) {
-            use(output++, channel, rows_[roi * of_.bins_y + y], columns_[roi * of_.bins_x + x]);
+        for (int64_t bin = 0; bin < of_.bins_y * of_.bins_x; ++bin) {
+          const RoiWindow rows = rows_[roi * of_.bins_y + bin / of_.bins_x];
+          const RoiWindow columns = columns_[roi * of_.bins_x + bin % of_.bins_x];
+          all.emplace_back();
+          for (int64_t y = rows.start; y < rows.end; ++y) {
+            for (int64_t x = columns.start; x < columns.end; ++x) {
+              all.back().push_back((channel * of_.height + y) * of_.width + x);
+            }
           }
         }
       }
     }
-  }
-
-  std::vector<Number> expected() {
-    std::vector<Number> all;
-    each_output([&](int64_t, int64_t channel, RoiWindow rows, RoiWindow columns) {
-      Number best = -std::numeric_limits<Number>::infinity();
-      for (int64_t y = rows.start; y < rows.end; ++y) {
-        for (int64_t w = columns.start; w < columns.end; ++w) {
-          best = std::max(best, x()[(channel * of_.height + y) * of_.width + w]);
-        }
-      }
-      all.push_back(std::isinf(best) ? 0 : best);  // M9
-    });
     return all;
   }
 
-  template <class Pool>
-  void check_nan(const Pool& pool, int64_t at, const std::string& name) {
-    const Number before = x()[at];
-    x()[at] = at % 2 ? std::numeric_limits<Number>::quiet_NaN() : -std::numeric_limits<Number>::quiet_NaN();
-    const std::vector<Number> found = pool();
-    x()[at] = before;
-    const int64_t area = of_.height * of_.width, cell = at % area;
-    const auto holds = [](RoiWindow window, int64_t i) { return window.start <= i && i < window.end; };
-    each_output([&](int64_t output, int64_t channel, RoiWindow rows, RoiWindow columns) {
-      const bool has_nan = channel == at / area && holds(rows, cell / of_.width) && holds(columns, cell % of_.width);
-      const auto i = static_cast<size_t>(output);
-      const bool same = std::memcmp(&found[i], &bits_[i], sizeof(Number)) == 0;
-      if (has_nan ? std::isnan(found[i]) : same) return;
-      require(false, name + ": with a NaN in cell " + std::to_string(at) + ", output " + std::to_string(output) +
-                         " is " + std::to_string(found[i]));
-    });
-  }
-
   const Case& of_;
-  const int64_t cells_, outputs_;
-  stand_in::Block x_, y_;
   std::vector<int64_t> image_, numbers_;
   std::vector<RoiWindow> rows_, columns_;
   std::vector<BinWidths> widths_;
+  std::optional<PlantedNan<Number>> planted_;
   RoiJob job_{};
-  std::vector<Number> bits_;  // of what the first mode found
 };
 
 template <class Number>

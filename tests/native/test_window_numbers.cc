@@ -1,11 +1,7 @@
 // Float and double without indices are pooled as numbers (kernels/numbers.h): a NaN at any single place is found by
 // every plan on every target, in each window that holds it, and no other output changes by a bit.
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,6 +9,7 @@
 #include "kernels/targets.h"
 #include "kernels/window.h"
 #include "oracle.h"
+#include "planted_nan.h"
 #include "require.h"
 #include "stand_in_runtime.h"
 
@@ -77,26 +74,14 @@ class Pooled {
  public:
   explicit Pooled(const Case& of)
       : of_(of),
-        cells_(of.planes * of.depth.axis.size * of.rows.axis.size * of.columns.axis.size),
-        outputs_(of.planes * of.depth.axis.count * of.rows.axis.count * of.columns.axis.count),
-        x_(static_cast<size_t>(cells_) * sizeof(Number)),
-        y_(static_cast<size_t>(outputs_) * sizeof(Number)) {
-    job_.x = x_.data();
-    job_.y = y_.data();
+        planted_(of.planes * of.depth.axis.size * of.rows.axis.size * of.columns.axis.size, cells_of_outputs(of)) {
+    job_.x = planted_.x();
+    job_.y = planted_.y();
     job_.planes = of.planes;
     job_.depth = listed(of.depth);
     job_.rows = listed(of.rows);
     job_.columns = listed(of.columns);
     job_.order = order_of(sizeof(Number) == 8 ? ElementType::double_ : ElementType::float_);
-    uint64_t random = 88172645463325252u;
-    for (int64_t i = 0; i < cells_; ++i) {
-      random ^= random << 13;
-      random ^= random >> 7;
-      random ^= random << 17;
-      // Few numbers, so that a zero of either sign wins in many windows.
-      const auto few = static_cast<Number>(static_cast<int64_t>(random % 5) - 4);
-      x()[i] = few == 0 && random % 2 ? -few : few;
-    }
   }
 
   // Returns by how many plans a target can pool it.
@@ -109,14 +94,11 @@ class Pooled {
       const std::string name = std::string(kernels.target) + ", " + of_.name + ", by " +
                                kPoolPlanNames[static_cast<int>(plan)] + (sizeof(Number) == 8 ? ", double" : ", float");
       const stand_in::Block scratch(kernel->scratch_bytes(job_));
-      const auto pool = [&] { return run(*kernel, scratch.data()); };
-      const std::vector<Number> numbers = pool();
-      if (bits_.empty()) {
-        require(numbers == expected(), name + ": the maxima are wrong");  // whichever zero is the maximum
-        bits_ = numbers;
-      }
-      require(std::memcmp(numbers.data(), bits_.data(), y_.bytes()) == 0, name + ": other bits than by another plan");
-      for (int64_t at = 0; at < cells_; ++at) check_nan(pool, at, numbers, name);
+      planted_.check(
+          [&] {
+            for (int64_t unit = 0; unit < kernel->units(job_); ++unit) kernel->run(job_, unit, scratch.data());
+          },
+          name);
     }
     return plans;
   }
@@ -127,71 +109,35 @@ class Pooled {
     axis.windows = of.windows.data();
     return axis;
   }
-  Number* x() { return static_cast<Number*>(x_.data()); }
 
-  std::vector<Number> run(const PoolKernel& kernel, void* scratch) {
-    std::memset(job_.y, 0x55, y_.bytes());
-    for (int64_t unit = 0; unit < kernel.units(job_); ++unit) kernel.run(job_, unit, scratch);
-    const auto* const y = static_cast<const Number*>(job_.y);
-    return {y, y + outputs_};
-  }
-
-  // Calls use(output, its plane's first cell, its windows) for each output.
-  template <class Use>
-  void each_output(const Use& use) const {
-    const int64_t height = of_.rows.axis.size, width = of_.columns.axis.size, area = height * width;
-    int64_t output = 0;
-    for (int64_t plane = 0; plane < of_.planes; ++plane) {
-      for (const Window& z : of_.depth.windows) {
-        for (const Window& y : of_.rows.windows) {
-          for (const Window& w : of_.columns.windows) use(output++, plane * of_.depth.axis.size * area, z, y, w);
+  // Of each output, its window's cells.
+  static std::vector<std::vector<int64_t>> cells_of_outputs(const Case& of) {
+    const int64_t height = of.rows.axis.size, width = of.columns.axis.size;
+    std::vector<std::vector<int64_t>> all;
+    for (int64_t plane = 0; plane < of.planes; ++plane) {
+      for (const Window& z : of.depth.windows) {
+        for (const Window& y : of.rows.windows) {
+          for (const Window& x : of.columns.windows)
+            all.push_back(cells_in(plane * of.depth.axis.size, height, width, z, y, x));
         }
       }
     }
-  }
-
-  std::vector<Number> expected() {
-    std::vector<Number> all;
-    const int64_t height = of_.rows.axis.size, width = of_.columns.axis.size;
-    each_output([&](int64_t, int64_t first, Window z, Window y, Window w) {
-      Number best = -std::numeric_limits<Number>::infinity();
-      for (int64_t i = z.start; i < z.end; ++i) {
-        for (int64_t j = y.start; j < y.end; ++j) {
-          for (int64_t k = w.start; k < w.end; ++k) {
-            best = std::max(best, x()[first + (i * height + j) * width + k]);
-          }
-        }
-      }
-      all.push_back(best);
-    });
     return all;
   }
-
-  template <class Pool>
-  void check_nan(const Pool& pool, int64_t at, const std::vector<Number>& numbers, const std::string& name) {
-    const Number before = x()[at];
-    x()[at] = at % 2 ? std::numeric_limits<Number>::quiet_NaN() : -std::numeric_limits<Number>::quiet_NaN();
-    const std::vector<Number> found = pool();
-    x()[at] = before;
-    const int64_t height = of_.rows.axis.size, width = of_.columns.axis.size;
-    const int64_t of_plane = of_.depth.axis.size * height * width, cell = at % of_plane;
-    const auto holds = [](Window window, int64_t i) { return window.start <= i && i < window.end; };
-    each_output([&](int64_t output, int64_t first, Window z, Window y, Window w) {
-      const bool has_nan = first == at - cell && holds(z, cell / (height * width)) && holds(y, cell / width % height) &&
-                           holds(w, cell % width);
-      const auto i = static_cast<size_t>(output);
-      const bool same = std::memcmp(&found[i], &numbers[i], sizeof(Number)) == 0;
-      if (has_nan ? std::isnan(found[i]) : same) return;
-      require(false, name + ": with a NaN in cell " + std::to_string(at) + ", output " + std::to_string(output) +
-                         " is " + std::to_string(found[i]));
-    });
+  // Those in a product of windows, of slices from `first` on.
+  static std::vector<int64_t> cells_in(int64_t first, int64_t height, int64_t width, Window z, Window y, Window x) {
+    std::vector<int64_t> cells;
+    for (int64_t i = z.start; i < z.end; ++i) {
+      for (int64_t j = y.start; j < y.end; ++j) {
+        for (int64_t k = x.start; k < x.end; ++k) cells.push_back(((first + i) * height + j) * width + k);
+      }
+    }
+    return cells;
   }
 
   const Case& of_;
-  const int64_t cells_, outputs_;
-  stand_in::Block x_, y_;
+  PlantedNan<Number> planted_;
   PoolJob job_{};
-  std::vector<Number> bits_;  // of what the first plan found
 };
 
 }  // namespace
