@@ -297,13 +297,23 @@ PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& window
   return axis;
 }
 
+// The same of short windows, one or two apart.
+PoolAxis short_axis(ByteSource& source, int64_t size, int64_t length, std::vector<Window>& windows) {
+  const int64_t step = 1 + source.below(2), before = source.below(length), last = (size - 1 + before) / step;
+  const int64_t beyond = source.below(length);  // how far the last window reaches beyond the axis, at most
+  const int64_t count = std::min(last, std::max<int64_t>(size + before + beyond - length, 0) / step) + 1;
+  for (int64_t i = 0; i < count; ++i) windows.push_back(naive::sliding_window(i, step, before, length, size));
+  return {size, count, false, -before, step, length, 1, count % 3 ? windows.data() : nullptr};
+}
+
 PoolAxis whole_axis(int64_t size, std::vector<Window>& windows) {
   windows = {{0, size}};
   return {size, 1, true, 0, 0, 0, 1, windows.data()};
 }
 
-// With `numbers`, of float or double without indices, which are pooled as they are.
-void fuzz_window_kernels(ByteSource& source, bool numbers) {
+// With `numbers`, of float or double without indices, which are pooled as they are. With `are_short`, windows as those
+// of walks.
+void fuzz_window_kernels(ByteSource& source, bool numbers, bool are_short) {
   const ElementType type =
       numbers ? source.pick({ElementType::float_, ElementType::double_})
               : source.pick({ElementType::float_, ElementType::float16_, ElementType::int8_, ElementType::uint8_,
@@ -313,8 +323,12 @@ void fuzz_window_kernels(ByteSource& source, bool numbers) {
   std::vector<Window> depth, rows, columns;
   const int64_t width = std::max<int64_t>(some_size(source), 1);
   job.depth = some_axis(source, source.pick<int64_t>({1, 1, 2, 3, 5}), depth);
-  const bool large = source.one_in(8);
-  if (large) {  // windows of many cells
+  const bool large = !are_short && source.one_in(8);
+  if (are_short) {
+    const int64_t length = 2 + source.below(6), other = source.one_in(4) ? 1 + source.below(7) : length;
+    job.rows = short_axis(source, 1 + source.below(source.one_in(8) ? 150 : 20), other, rows);
+    job.columns = short_axis(source, source.one_in(4) ? 3 * width : width, length, columns);
+  } else if (large) {  // windows of many cells
     job.depth = whole_axis(1, depth);
     job.rows = whole_axis(1, rows);
     job.columns = some_axis(source, (1 << 15) + source.below(1 << 14), columns, 3);
@@ -389,7 +403,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int64_t kind = source.below(256);
   const bool numbers = (kind > 0x40 && kind < 0x55) || (kind > 0x91 && kind < 0xa9);
   if (kind % 2) {
-    fuzz_window_kernels(source, numbers);
+    fuzz_window_kernels(source, numbers || kind > 0xd8, kind > 0xc9 && kind < 0xf0);
   } else {
     fuzz_roi_kernels(source);
   }

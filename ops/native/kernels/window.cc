@@ -132,9 +132,9 @@ class WindowPool : public UnitsOfLines {
 
   // The lines from `begin` to `end`, or the same piece of each.
   void pool(int64_t begin, int64_t end, const Piece& piece) {
-    if constexpr (sliding) {
+    if constexpr (sliding && kSlidesShort<Lane, indexed>) {
       if (is_slid<Lane, indexed>(job_.columns)) {
-        ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count);
+        ShortWindows<Element, Lane> windows(job_, columns_of(piece).start, piece.count);
         windows.pool(begin, end, writer_);
         has_nan_ |= windows.has_nan();
         return;
@@ -288,6 +288,8 @@ struct Pools {
       if (plan == PoolPlan::planes && Planes::takes(job)) return kernel_of<PlanesPool, Cells>();
       if (plan == PoolPlan::lookups) return by_lookups(job);
       if (plan == PoolPlan::maps && Maps::takes(job)) return kernel_of<MapPool, Cells>();
+    }
+    if constexpr (Walks::kIsFaster) {
       if (plan == PoolPlan::walks && Walks::takes(job)) return kernel_of<WalkPool, Cells>();
     }
     return nullptr;

@@ -292,16 +292,21 @@ class JobCost {
   }
 
   double by_walks() const {
+    constexpr double kEnds = 8;  // walks that the rows at the tensor's ends take, which are copied first
+    constexpr int64_t kWalked = kVectorBytes == 64 && !indexed ? 4 : 2;  // about as many vectors at once
     const WalksCost& cost = costs_.walks;
-    const int64_t height = job_.rows.length, length = job_.columns.length;
-    const double passes = height == length && length <= 3 ? 1 : 2;  // larger windows are taken after the walk
-    const double walks = vectors(columns_.count + length - 1), written = lines_ * vectors(columns_.count);
-    const double bands = product(depth_.count, (rows_.count + kBand - 1) / kBand);
+    const PoolAxis &rows = job_.rows, &columns = job_.columns;
+    const WalkVectors found = walk_vectors(columns, kLanes);
+    const double walks = product((found.read + kWalked - 1) / kWalked, (rows.count + kBand - 1) / kBand);
+    const auto read = static_cast<double>(found.read * columns.step), written = static_cast<double>(found.written);
+    const int64_t known = rows.step * (rows.count - 1) + rows.length;  // rows of a slice
     const double of_plane =
-        walks * (cost.walk * bands * passes + cost.row * product(depth_.cells, rows_.count + height - 1)) +
-        cost.line * written * passes +
-        cost.tap * (lines_ * walks * static_cast<double>(height - 1) + 2 * written * static_cast<double>(length - 1));
-    return of_plane * static_cast<double>(job_.planes) + far(cost.far);
+        cost.walk * static_cast<double>(depth_.count) * walks +
+        cost.row * static_cast<double>(depth_.cells) * static_cast<double>(known) * read +
+        cost.line * lines_ * written +
+        cost.tap * lines_ *
+            (static_cast<double>(rows.length - 1) * read + 2 * static_cast<double>(columns.length - 1) * written);
+    return kEnds * cost.walk + of_plane * static_cast<double>(job_.planes) + far(cost.far);
   }
 
   // Whether a plane's only window lies in one row: it is folded to a vector before anything is transposed.

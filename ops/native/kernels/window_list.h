@@ -62,6 +62,23 @@ inline Window lines_of_unit(const PoolJob& job, int64_t unit) {
   return {begin, left < per_unit ? begin + left : begin + per_unit};
 }
 
+// use(plane, depth, lines) for the lines from `begin` to `end`: of each window of slices those of one plane, whose
+// first cell has that number. Until one returns false.
+template <class Use>
+ONNX_MAXPOOL_INLINE void each_slice(const PoolJob& job, int64_t begin, int64_t end, const Use& use) {
+  const int64_t rows = job.rows.count, cells = job.depth.size * job.rows.size * job.columns.size;
+  const int64_t slice = begin / rows;
+  int64_t plane = slice / job.depth.count * cells, z = slice % job.depth.count, y = begin % rows;
+  for (int64_t left = end - begin; left > 0; y = 0) {
+    const int64_t last = y + left < rows ? y + left : rows;
+    left -= last - y;
+    if (!use(plane, window_at(job.depth, z), Window{y, last})) return;
+    if (++z < job.depth.count) continue;
+    z = 0;
+    plane += cells;
+  }
+}
+
 // What plans have in common whose units are lines.
 struct UnitsOfLines {
   static int64_t units(const PoolJob& job) {

@@ -13,20 +13,16 @@ namespace {
 
 // Columns, of windows that are taken so.
 constexpr int kMostSlid = 3;
-// Rows and columns, of windows that are walked (window_walks.h): lanes slide by no more than a block, and with indices
-// larger windows were no faster.
+
+inline bool slides_by(int64_t step, const PoolAxis& axis) { return !axis.even && axis.grain == 1 && axis.step == step; }
+
+// Not with indices, of which walks (window_walks.h) take most. On processors with half as many registers, narrow lanes
+// were slower so.
 template <class Lane, bool indexed>
-constexpr int kMostWalked = indexed || sizeof(Lane) == 8 ? 3 : 5;
-
-inline bool slides_by_one(const PoolAxis& axis, int most) {
-  return !axis.even && axis.grain == 1 && axis.step == 1 && axis.length <= most;
-}
-
-// On processors with half as many registers, others were slower so.
+constexpr bool kSlidesShort = !indexed && (kVectorBytes == 64 || sizeof(Lane) >= 4);
 template <class Lane, bool indexed>
 bool is_slid(const PoolAxis& columns) {
-  constexpr bool kIsFaster = kVectorBytes == 64 || (!indexed && sizeof(Lane) >= 4);
-  return kIsFaster && slides_by_one(columns, kMostSlid);
+  return kSlidesShort<Lane, indexed> && slides_by(1, columns) && columns.length <= kMostSlid;
 }
 
 // Lanes from `begin` to `end` stay as they are, the others become padding.
@@ -35,6 +31,7 @@ class LaneLimits {
   using V = Vector<Lane, kVectorBytes>;
 
  public:
+  LaneLimits() = default;
   LaneLimits(int64_t begin, int64_t end) : most_(lanes_within<Lane, false>({V{} + kGreatest<Lane>}, begin, end).key) {}
   ONNX_MAXPOOL_INLINE Cells<Lane, indexed> of(Cells<Lane, indexed> cells) const {
     cells.key = min(cells.key, most_);
@@ -46,10 +43,10 @@ class LaneLimits {
   V most_;
 };
 
-template <class Element, class Lane, bool indexed>
+template <class Element, class Lane>
 class ShortWindows {
  public:
-  using Writer = WindowWriter<Element, Lane, indexed>;
+  using Writer = WindowWriter<Element, Lane, false>;
 
   // Of a line, the `count` windows from column `column` on, where the first begins.
   ShortWindows(const PoolJob& job, int64_t column, int64_t count)
@@ -59,9 +56,7 @@ class ShortWindows {
         width_(job.columns.size),
         rows_(job.rows.size),
         slice_(rows_ * width_),
-        height_(job.rows.length),
         length_(job.columns.length),
-        first_row_(job.rows.first),
         column_(column),
         count_(count),
         last_((count - 1) / kLanes * kLanes),
@@ -72,95 +67,52 @@ class ShortWindows {
 
   // The lines of the output from `begin` to `end`.
   void pool(int64_t begin, int64_t end, Writer& writer) {
-    each_slice(begin, end, [&](const Element* plane, Window depth, int64_t first, int64_t last) {
-      pool_lines(plane, depth, first, last, writer);
+    each_slice(job_, begin, end, [&](int64_t plane, Window depth, Window lines) {
+      if (length_ == 1) pool_lines<1>(x_ + plane, depth, lines, writer);
+      if (length_ == 2) pool_lines<2>(x_ + plane, depth, lines, writer);
+      if (length_ == 3) pool_lines<3>(x_ + plane, depth, lines, writer);
+      return !has_nan_;
     });
   }
 
   // Whether a number was NaN: then not all is pooled.
   bool has_nan() const { return has_nan_; }
 
- protected:
+ private:
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
-  using Best = Cells<Lane, indexed>;
-  using Watch = typename CellReader<Element, Lane, indexed>::Watch;
-
-  // Calls pool_slice(plane, depth, first, last) for the lines from `begin` to `end`: those of each window of slices.
-  template <class PoolSlice>
-  void each_slice(int64_t begin, int64_t end, const PoolSlice& pool_slice) {
-    const int64_t rows = job_.rows.count, slice = begin / rows, cells = job_.depth.size * slice_;
-    int64_t y = begin % rows, z = slice % job_.depth.count;
-    const Element* plane = x_ + slice / job_.depth.count * cells;
-    for (int64_t left = end - begin; left > 0 && !has_nan_; y = 0) {
-      const int64_t lines = lesser(rows - y, left);
-      pool_slice(plane, window_at(job_.depth, z), y, y + lines);
-      left -= lines;
-      if (++z < job_.depth.count) continue;
-      z = 0;
-      plane += cells;
-    }
-  }
-
-  template <class Call>
-  static ONNX_MAXPOOL_INLINE void with_number(int64_t number, const Call& call) {
-    if (number == 1) return call(Number<1>{});
-    if (number == 2) return call(Number<2>{});
-    if constexpr (kMostWalked<Lane, indexed> > 3) {
-      if (number == 4) return call(Number<4>{});
-      if (number == 5) return call(Number<5>{});
-    }
-    call(Number<3>{});
-  }
+  using Best = Cells<Lane, false>;
+  using Watch = typename CellReader<Element, Lane, false>::Watch;
 
   template <int length>
   static ONNX_MAXPOOL_INLINE Best windows(const Best& here, const Best& next) {
     Best best = here;
     if constexpr (length > 1) best = either(best, slid_down<1>(here, next));
     if constexpr (length > 2) best = either(best, slid_down<2>(here, next));
-    if constexpr (length > 3) best = either(best, slid_down<3>(here, next));
-    if constexpr (length > 4) best = either(best, slid_down<4>(here, next));
     return best;
   }
 
-  // Lines one after the other.
-  void pool_lines(const Element* plane, Window depth, int64_t begin, int64_t end, Writer& writer) {
-    with_number(length_, [&](auto length) { pool_lines_of<length.value>(plane, depth, begin, end, writer); });
-  }
   static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
   static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
-  const PoolJob& job_;
-  const CellReader<Element, Lane, indexed> reader_;
-  const Element* const x_;
-  const int64_t width_, rows_, slice_, height_, length_, first_row_, column_, count_;
-  const int64_t last_, end_;  // of columns from the first on: where the last windows' vector begins, where vectors end
-  bool has_nan_ = false;
-
- private:
+  // Lines one after the other.
   template <int length>
-  ONNX_MAXPOOL_NOINLINE void pool_lines_of(const Element* plane, Window depth, int64_t begin, int64_t end,
-                                           Writer& unit_writer) {
+  ONNX_MAXPOOL_NOINLINE void pool_lines(const Element* plane, Window depth, Window lines, Writer& unit_writer) {
     Writer writer = unit_writer;
     Watch watch;
     const PoolAxis row_axis = job_.rows;
-    for (int64_t line = begin; line < end && !watch.any(); ++line) {
+    for (int64_t line = lines.start; line < lines.end && !watch.any(); ++line) {
       const Window rows = window_at(row_axis, line);
       const int64_t height = rows.end - rows.start, slices = depth.end - depth.start;
-      const int64_t offset = (depth.start * rows_ + rows.start) * width_ + column_;
-      const Element* const first = plane + offset;
-      if constexpr (length <= kMostSlid) {
-        if (first >= x_ && reader_.end - first >= (slices - 1) * slice_ + (height - 1) * width_ + end_) {
-          if (slices == 1 && height == 3) {
-            slide<length>(RowsOf<3>{*this, first, offset, 1, 3}, writer, watch);
-          } else if (slices == 1 && height == 2) {
-            slide<length>(RowsOf<2>{*this, first, offset, 1, 2}, writer, watch);
-          } else {
-            slide<length>(RowsOf<0>{*this, first, offset, slices, height}, writer, watch);
-          }
-          continue;
-        }
+      const Element* const first = plane + (depth.start * rows_ + rows.start) * width_ + column_;
+      if (first < x_ || reader_.end - first < (slices - 1) * slice_ + (height - 1) * width_ + end_) {
+        writer = pool_at_edge<length>(plane, depth, rows, writer);
+      } else if (slices == 1 && height == 3) {
+        slide<length>(RowsOf<3>{*this, first, 1, 3}, writer, watch);
+      } else if (slices == 1 && height == 2) {
+        slide<length>(RowsOf<2>{*this, first, 1, 2}, writer, watch);
+      } else {
+        slide<length>(RowsOf<0>{*this, first, slices, height}, writer, watch);
       }
-      writer = pool_at_edge<length>(plane, depth, rows, writer);
     }
     unit_writer = writer;
     has_nan_ |= watch.any();
@@ -171,20 +123,17 @@ class ShortWindows {
   struct RowsOf {
     const ShortWindows& windows;
     const Element* first;
-    int64_t offset, slices, height;
+    int64_t slices, height;
 
     // The columns from the x-th on.
     ONNX_MAXPOOL_INLINE Best at(int64_t x, Watch& watch) const {
       const int64_t width = windows.width_, slice = windows.slice_;
       const auto row = [&](int64_t at) __attribute__((always_inline)) {
         const auto& reader = windows.reader_;
-        const Element* const from = first + at + x;
-        return cells_of_row<Lane, indexed>(rows > 0 ? reader.keys_once_at(from) : reader.keys_at(from), at);
+        return Best{rows > 0 ? reader.keys_once_at(first + at + x) : reader.keys_at(first + at + x)};
       };
       if constexpr (rows > 0) {
-        const auto best =
-            best_of<rows, Lane, indexed>(watch, [&](int y) __attribute__((always_inline)) { return row(y * width); });
-        return along_row(best, offset + x);
+        return best_of<rows, Lane, false>(watch, [&](int y) __attribute__((always_inline)) { return row(y * width); });
       }
       Best best = row(0);
       watch.see(best.key);
@@ -197,7 +146,7 @@ class ShortWindows {
       for (int64_t z = 1; z < slices; ++z) {
         for (int64_t y = 0; y < height; ++y) add(z * slice + y * width);
       }
-      return along_row(best, offset + x);
+      return best;
     }
   };
 
@@ -236,20 +185,19 @@ class ShortWindows {
   // The columns from this one on: nothing outside of the tensor is read.
   ONNX_MAXPOOL_RARE Best best_at_edge(const Element* plane, Window depth, Window rows, int64_t column) {
     const int64_t begin = greater(column, 0), end = lesser(column + kLanes, width_);
-    Best best = padding<Lane, indexed>();
+    Best best = padding<Lane, false>();
     Watch watch;
     if (begin >= end) return best;
     for (int64_t z = depth.start; z < depth.end; ++z) {
       for (int64_t y = rows.start; y < rows.end; ++y) {
-        const int64_t at = z * slice_ + y * width_ + column;
-        const Element* from = plane + at;
+        const Element* from = plane + z * slice_ + y * width_ + column;
         Element copy[kLanes] = {};
         if (from < x_ || reader_.end - from < kLanes) {
           __builtin_memcpy(copy + (begin - column), from + (begin - column),
                            static_cast<size_t>(end - begin) * sizeof(Element));
           from = copy;
         }
-        const Best next = cells_from<Lane, indexed>(reader_.keys_at(from), at);
+        const Best next = {reader_.keys_at(from)};
         watch.see(next.key);
         best = either(best, next);
       }
@@ -258,9 +206,15 @@ class ShortWindows {
     return lanes_within(best, begin - column, end - column);
   }
 
+  const PoolJob& job_;
+  const CellReader<Element, Lane, false> reader_;
+  const Element* const x_;
+  const int64_t width_, rows_, slice_, length_, column_, count_;
+  const int64_t last_, end_;  // of columns from the first on: where the last windows' vector begins, where vectors end
+  bool has_nan_ = false;
   // Padding within the first vector of columns, the last that windows begin in, and what they reach beyond it. Others
   // have none, as each window has a cell of the map.
-  const LaneLimits<Lane, indexed> at_first_, at_last_, beyond_;
+  const LaneLimits<Lane, false> at_first_, at_last_, beyond_;
 };
 
 }  // namespace

@@ -1,8 +1,15 @@
-// The plan by walks: short windows that start one cell apart in both directions. Columns are walked down the map's
-// rows, as many at once as there are lanes: each row becomes keys once, as what is known of the rows above it stays in
-// registers. A walk finds the vector that its windows reach into (window_short.h) where the walk before has left it for
-// each line. Walks go from right to left: what a line's last vector leaves beyond its windows, the next line's first
-// overwrites. Of long lines in memory, this reads and writes too many at once: it is a plan of its own.
+// The plan by walks: short windows that start one or two cells apart. A walk goes down the map's rows, over a few
+// vectors of columns at a time, and keeps in registers what is known of the rows above: each row is loaded once,
+// however many windows it is in, and rows and outputs are taken in the order of memory. Where windows start two columns
+// apart, as many of them take two vectors, of which they are every other lane.
+//
+//   row 0    x0 x1 x2 x3 | x4 x5 x6 x7    known: best of rows 0 and 1
+//   row 1    x0 x1 x2 x3 | x4 x5 x6 x7
+//   row 2    x0 x1 x2 x3 | x4 x5 x6 x7    best of the three: windows of this and the next vector (window_short.h)
+//
+// Lines that have more vectors than fit the registers are walked from right to left, as what a line's last vector
+// leaves beyond its windows is overwritten by the next line's first. A walk finds the first vector of each line on its
+// right where that walk has left it.
 #pragma once
 
 #include "kernels/window_short.h"
@@ -13,188 +20,363 @@ namespace {
 constexpr int64_t kBand = 64;  // lines that are walked at once
 // Tensors of fewer bytes, cells and outputs, are mostly in a cache that is near: to fetch them would take longer.
 constexpr int64_t kFar = 4 << 20;
+// Rows and columns, of windows that start one column apart. With indices larger ones were no faster.
+template <class Lane, bool indexed>
+constexpr int kMostWalked = indexed                                   ? 3
+                            : kVectorBytes == 64 && sizeof(Lane) >= 4 ? 7
+                            : sizeof(Lane) == 8                       ? 3
+                                                                      : 5;
 
 // Of a value and its index.
 template <bool indexed>
 int64_t output_bytes(const PoolJob& job, int64_t element_size) {
   return element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
 }
-// Of its cells and outputs.
-template <bool indexed>
-int64_t plane_bytes(const PoolJob& job, int64_t element_size) {
-  return job.depth.size * job.rows.size * job.columns.size * element_size +
-         job.depth.count * job.rows.count * job.columns.count * output_bytes<indexed>(job, element_size);
+
+// Whether windows start two columns apart, of those that are walked: squares of two or three, one or two rows apart.
+inline bool walks_by_two(const PoolAxis& rows, const PoolAxis& columns) {
+  return slides_by(2, columns) && (slides_by(1, rows) || slides_by(2, rows)) && rows.length == columns.length &&
+         (rows.length == 2 || rows.length == 3);
 }
 
-// Whether columns can be walked, and may be the faster for it: where lines are as short as two of memory, or all is in
-// a share of the third cache. From memory, walks of longer lines take up to three times as long as rows.
-template <class Lane, bool indexed>
-bool can_be_walked(const PoolJob& job, int64_t element_size) {
-  constexpr int64_t kFewWindows = 8, kShortLine = 144, kNear = 16 << 20;
-  constexpr int kMost = kMostWalked<Lane, indexed>;
-  // Narrower vectors take several operations to compare such keys, or to follow positions.
-  constexpr bool kIsFaster = !(indexed ? kVectorBytes < 64 : kVectorBytes == 16 && sizeof(Lane) == 8);
-  if (!kIsFaster || !slides_by_one(job.rows, kMost) || !slides_by_one(job.columns, kMost)) return false;
-  // Of several slices, a walk does not come to cells in the order of their positions.
-  if (indexed && job.depth.length != 1) return false;
-  // At a tensor's ends, lines are not walked.
-  if (job.planes * job.rows.size < kFewWindows * job.rows.length) return false;
-  const int64_t line = job.columns.size * element_size,
-                of_windows = job.columns.count * output_bytes<indexed>(job, element_size);
-  if (line <= kShortLine && of_windows <= kShortLine) return true;
-  return plane_bytes<indexed>(job, element_size) <= kNear / job.planes;
+// Vectors of so many lanes, of a line of windows and of the columns that they reach, two for each where windows start
+// two apart.
+struct WalkVectors {
+  int64_t written, read;
+};
+inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
+  const int64_t written = (columns.count + lanes - 1) / lanes,
+                cells = columns.step * (columns.count - 1) + columns.length;
+  return {written, cells > written * lanes * columns.step ? written + 1 : written};
 }
 
 template <class Element, class Lane, bool indexed>
-class Walks : public ShortWindows<Element, Lane, indexed> {
-  using Base = ShortWindows<Element, Lane, indexed>;
-  using Base::job_, Base::reader_, Base::x_, Base::width_, Base::rows_, Base::slice_, Base::height_, Base::length_,
-      Base::first_row_, Base::column_, Base::count_, Base::last_, Base::end_, Base::has_nan_;
-  using Base::kLanes, Base::pool_lines, Base::lesser, Base::greater, Base::with_number;
-  using typename Base::Best;
-  using typename Base::Watch;
-  using typename Base::Writer;
+class Walks {
+  static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  using Best = Cells<Lane, indexed>;
   using RowLine = Line<Lane, indexed>;
-  static constexpr int64_t kBests = kBand * kLanes;
+  using Watch = typename CellReader<Element, Lane, indexed>::Watch;
+  using Writer = WindowWriter<Element, Lane, indexed>;
 
  public:
-  static constexpr int64_t kScratchBytes = 2 * kBests * RowLine::kArrays * sizeof(Lane);
+  static constexpr int64_t kScratchBytes = kBand * kLanes * RowLine::kArrays * sizeof(Lane);
 
   Walks(const PoolJob& job, Lane* scratch)
-      : Base(job, job.columns.first, job.columns.count),
-        is_far_(plane_bytes<indexed>(job, sizeof(Element)) > kFar / job.planes),
-        scratch_(scratch) {}
+      : job_(job),
+        reader_(job),
+        x_(static_cast<const Element*>(job.x)),
+        width_(job.columns.size),
+        rows_(job.rows.size),
+        slice_(rows_ * width_),
+        column_(job.columns.first),
+        count_(job.columns.count),
+        vectors_(walk_vectors(job.columns, kLanes)),
+        is_far_(tensor_bytes(job) > kFar),
+        bests_{scratch, scratch + (RowLine::kArrays - 1) * kBand * kLanes} {
+    const int64_t step = job.columns.step;
+    for (int64_t v = 0; v < step; ++v) at_first_[v] = limits_from(v);
+    for (int64_t v = 0; v < 2 * step; ++v) at_last_[v] = limits_from((vectors_.read - 2) * step + v);
+  }
 
   // The lines of the output from `begin` to `end`.
   void pool(int64_t begin, int64_t end, Writer& writer) {
-    this->each_slice(begin, end, [&](const Element* plane, Window depth, int64_t first, int64_t last) {
-      for (int64_t next; first < last && !has_nan_; first = next) {
-        next = lesser(first + kBand, last);
-        pool_band(plane, depth, first, next, writer);
+    each_slice(job_, begin, end, [&](int64_t plane, Window depth, Window lines) {
+      const int64_t position = depth.start * slice_;
+      for (int64_t y = lines.start; y < lines.end; y += kBand) {
+        pool_band({x_ + plane + position, position, depth.end - depth.start, y, lesser(y + kBand, lines.end)}, writer);
       }
+      return !has_nan_;
     });
   }
+
+  // Whether a number was NaN: then not all is pooled.
+  bool has_nan() const { return has_nan_; }
 
  private:
-  ONNX_MAXPOOL_NOINLINE void pool_band(const Element* plane, Window depth, int64_t begin, int64_t end, Writer& writer) {
-    // Walks read and write whole vectors: not the lines of which one would leave the tensor, or the unit's outputs.
-    const int64_t position = depth.start * slice_ + column_;
-    const int64_t before = plane + position - x_;
-    const int64_t left = reader_.end - plane - ((depth.end - 1) * slice_ + column_ + end_);
-    const int64_t room = writer.room() - last_ - kLanes;
-    int64_t first = begin, last = end;
-    if (before < 0) first = greater(first, (width_ - 1 - before) / width_ - first_row_);
-    if (left < 0 || room < 0) {
-      last = first;
-    } else {
-      if (left < (rows_ - 1) * width_) last = lesser(last, left / width_ - first_row_ - height_ + 2);
-      if (room < (end - begin - 1) * count_) last = lesser(last, begin + room / count_ + 1);
-    }
-    if (first >= last) return pool_lines(plane, depth, begin, end, writer);
-    if (begin < first) pool_lines(plane, depth, begin, first, writer);
-    writer.write_whole((last - first) * count_, [&](const auto& write) __attribute__((always_inline)) {
-      const int64_t slices = depth.end - depth.start;
-      if (is_far_) {
-        pool_columns<true>(plane, position, slices, first, last, write);
+  static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
+  static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+
+  // Cells and outputs; no product that leaves 64 bits.
+  static double tensor_bytes(const PoolJob& job) {
+    const double cells = static_cast<double>(job.depth.size * job.rows.size * job.columns.size),
+                 outputs = static_cast<double>(job.depth.count * job.rows.count * job.columns.count);
+    return static_cast<double>(job.planes) *
+           (cells * static_cast<double>(sizeof(Element)) +
+            outputs * static_cast<double>(output_bytes<indexed>(job, sizeof(Element))));
+  }
+
+  // Of a line's vector.
+  LaneLimits<Lane, indexed> limits_from(int64_t vector) const {
+    const int64_t column = column_ + vector * kLanes;
+    return {-column, width_ - column};
+  }
+
+  // Lines of windows, of so many slices of a plane. `first` is the first one's first cell, whose number in the plane is
+  // `position`.
+  struct Band {
+    const Element* first;
+    int64_t position, slices, begin, end;
+  };
+
+  ONNX_MAXPOOL_NOINLINE void pool_band(const Band& band, Writer& writer) {
+    writer.write_band(band.end - band.begin, [&](const auto& write) __attribute__((always_inline)) {
+      const int64_t height = job_.rows.length, length = job_.columns.length;
+      if (job_.columns.step == 2) {
+        if (job_.rows.step == 1) {
+          length == 2 ? pool_columns<2, 2, 2, 1>(band, write) : pool_columns<3, 3, 2, 1>(band, write);
+        } else {
+          length == 2 ? pool_columns<2, 2, 2, 2>(band, write) : pool_columns<3, 3, 2, 2>(band, write);
+        }
+      } else if (height == length && height > 1) {
+        with_number(height, [&](auto side) {
+          if constexpr (side.value > 1) pool_columns<side.value, side.value, 1, 1>(band, write);
+        });
       } else {
-        pool_columns<false>(plane, position, slices, first, last, write);
+        with_number(height, [&](auto side) { pool_columns<side.value, 0, 1, 1>(band, write); });
       }
     });
-    if (last < end) pool_lines(plane, depth, last, end, writer);
   }
 
-  // Of so many slices, from the one whose cell of row 0 and column_ has this position.
-  template <bool fetches, class Write>
-  ONNX_MAXPOOL_INLINE void pool_columns(const Element* plane, int64_t position, int64_t slices, int64_t begin,
-                                        int64_t end, const Write& write) {
-    RowLine here = {scratch_, scratch_ + (RowLine::kArrays - 1) * 2 * kBests}, next = line_at(here, kBests);
-    // The usual windows are taken in the walk itself, which finds what it follows where it leaves its own.
-    const bool at_once = height_ == length_ && length_ <= 3;
-    for (int64_t x = end_ - kLanes; x >= 0; x -= kLanes) {
-      const int64_t first = position + x;
-      if (at_once && x <= last_) {
-        if (length_ == 1) walk<fetches, 1, 1>(plane, first, slices, x, begin, end, here, write);
-        if (length_ == 2) walk<fetches, 2, 2>(plane, first, slices, x, begin, end, here, write);
-        if (length_ == 3) walk<fetches, 3, 3>(plane, first, slices, x, begin, end, here, write);
-        continue;
+  template <class Call>
+  static ONNX_MAXPOOL_INLINE void with_number(int64_t number, const Call& call) {
+    if (number == 1) return call(Number<1>{});
+    if (number == 2) return call(Number<2>{});
+    if constexpr (kMostWalked<Lane, indexed> > 3) {
+      if (number == 4) return call(Number<4>{});
+      if (number == 5) return call(Number<5>{});
+    }
+    if constexpr (kMostWalked<Lane, indexed> > 5) {
+      if (number == 6) return call(Number<6>{});
+      if (number == 7) return call(Number<7>{});
+    }
+    call(Number<3>{});
+  }
+
+  // Of `height` rows, `row_step` apart, and `length` columns, `step` apart; 0 where only the job knows how many.
+  template <int height, int length, int step, int row_step, class Write>
+  ONNX_MAXPOOL_INLINE void pool_columns(const Band& band, const Write& write) {
+    // As many as there are registers for, or fewer, where their code is not worth its size. A line of 64 windows with
+    // padding takes five.
+    constexpr bool kIsSmall = height <= 3 && length > 0, kIsWide = kAreNumbers<Lane> && length > 0;
+    constexpr int kMost = kVectorBytes == 64 && kIsWide   ? (kIsSmall && step == 1 ? 5 : 4)
+                          : kAreNumbers<Lane> || kIsSmall ? 2
+                                                          : 1;
+    for (int64_t end = vectors_.read; end > 0;) {
+      const int64_t number = (end - 1) % kMost + 1;
+      end -= number;
+      if (number == 1) walk<height, length, step, row_step, 1>(band, end, write);
+      if constexpr (kMost > 1) {
+        if (number == 2) walk<height, length, step, row_step, 2>(band, end, write);
       }
-      with_number(height_, [&](auto height) {
-        walk<fetches, height.value, 0>(plane, first, slices, x, begin, end, here, write);
-      });
-      if (x <= last_) with_number(length_, [&](auto length) { take<length.value>(here, next, x, end - begin, write); });
-      if (at_once) continue;
-      const RowLine walked = here;
-      here = next;
-      next = walked;
+      if constexpr (kMost > 2) {
+        if (number == 3) walk<height, length, step, row_step, 3>(band, end, write);
+        if (number == 4) walk<height, length, step, row_step, 4>(band, end, write);
+      }
+      if constexpr (kMost > 4) {
+        if (number == 5) walk<height, length, step, row_step, 5>(band, end, write);
+      }
     }
   }
 
-  // The columns from the x-th on: the best over the rows of each line, to `bests`, and windows of `length` columns, if
-  // it is not 0, of these and of the bests that there are.
-  template <bool fetches, int height, int length, class Write>
-  ONNX_MAXPOOL_NOINLINE void walk(const Element* plane, int64_t position, int64_t slices, int64_t x, int64_t begin,
-                                  int64_t end, const RowLine bests, Write write) {
-    // Meanwhile a share of the next band's rows and outputs is fetched, in the order of memory, if they may be far.
-    [[maybe_unused]] const int64_t lines = end - begin, next_outputs = (count_ + x) * lines;
-    [[maybe_unused]] const int64_t next_cells = position - x + (first_row_ + height - 1 + end) * width_ + x * lines;
-    const LaneLimits<Lane, indexed> limits(-column_ - x, width_ - column_ - x);
+  // Of a walk, in one register.
+  enum : int { kHasLeft = 1, kHasRight = 2, kLeavesLast = 4, kHasSlices = 8, kIsFar = 16, kIsAtEnd = 32 };
+
+  // The windows of so many vectors, from this one on.
+  template <int height, int length, int step, int row_step, int vectors, class Write>
+  ONNX_MAXPOOL_NOINLINE void walk(const Band& band, int64_t first_vector, Write write) {
+    constexpr int kRead = vectors * step;     // vectors of a row
+    constexpr int kKept = height - row_step;  // rows that the next windows have, too
     const CellReader<Element, Lane, indexed> reader = reader_;
-    const int64_t width = width_, slice = slice_, rows = rows_, count = count_;
-    Watch watch;
+    const int64_t begin = first_vector * kLanes, column = column_ + begin * step, count = count_;
+    const int64_t lines = band.end - band.begin, width = width_, last_row = rows_ - 1;
+    const RowLine bests = bests_;
     // A window that reaches beyond the map has the row at its edge, so that this row will do for those that there are
-    // not.
-    const auto row_at = [&](int64_t row) __attribute__((always_inline)) {
-      const int64_t at = position + lesser(greater(row, 0), rows - 1) * width;
-      Best best = cells_from<Lane, indexed>(reader.keys_once_at(plane + at), at);
-      watch.see(best.key);
-      for (int64_t z = 1; z < slices; ++z) {
-        const Best next = cells_from<Lane, indexed>(reader.keys_once_at(plane + at + z * slice), at + z * slice);
-        watch.see(next.key);
-        follow(best, next);
+    // not: so many rows are `pace` cells apart.
+    const int64_t first_row = job_.rows.first + band.begin * row_step;
+    int64_t at = lesser(greater(first_row, 0), last_row) * width + column;
+    int64_t pace = first_row < 0 || first_row >= last_row ? 0 : width;
+    int64_t alike = first_row < 0 ? -first_row : first_row < last_row ? last_row - first_row : INT64_MAX;
+    // Whether some row does not lie in the tensor, or some vector of windows in the unit's outputs.
+    const int64_t least = x_ - band.first, most = reader.end - band.first - kRead * kLanes;
+    const int64_t end_row = lesser(first_row + (lines - 1) * row_step + height - 1, last_row);
+    const bool is_at_end = at < least || end_row * width + column + (band.slices - 1) * slice_ > most ||
+                           begin + (lines - 1) * count + (vectors - 1) * kLanes > write.last;
+    const int flags = (first_vector > 0 ? kHasLeft : 0) | (first_vector + vectors < vectors_.read ? kHasRight : 0) |
+                      (first_vector + vectors > vectors_.written ? kLeavesLast : 0) |
+                      (band.slices > 1 ? kHasSlices : 0) | (is_far_ ? kIsFar : 0) | (is_at_end ? kIsAtEnd : 0);
+    // Only the first vector of a line and the last two have columns beside the map.
+    const int64_t to_last = (vectors_.read - first_vector - 2) * step;
+    LaneLimits<Lane, indexed> limits[kRead];
+#pragma GCC unroll 16
+    for (int v = 0; v < kRead; ++v) {
+      limits[v] = v >= to_last ? at_last_[v - to_last] : v < step && first_vector == 0 ? at_first_[v] : nowhere_;
+    }
+    Watch watch;
+    const auto read = [&](const int64_t at, Best* row) __attribute__((always_inline)) {
+      const Element* from = band.first + at;
+      Element copy[kRead * kLanes];
+      if (__builtin_expect(flags & kIsAtEnd, 0)) {
+        if (at < least || at > most) from = copy_cells(copy, from, kRead * kLanes);
       }
-      return limits.of(best);
-    };
-    Best known[height];  // of the last row, the best of the last two, ...
-    for (Best& each : known) each = padding<Lane, indexed>();
-    const auto add = [&](const Best& row) __attribute__((always_inline)) {
 #pragma GCC unroll 8
-      for (int i = height - 1; i > 0; --i) {
-        known[i] = known[i - 1];
-        follow(known[i], row);
+      for (int v = 0; v < kRead; ++v) {
+        row[v] = cells_from<Lane, indexed>(reader.keys_once_at(from + v * kLanes), band.position + at + v * kLanes);
       }
-      known[0] = row;
+      see_all<kRead>(row, watch);
     };
-    int64_t row = first_row_ + begin;
-    for (int i = 1; i < height; ++i) add(row_at(row++));
-    for (int64_t i = 0; i < (end - begin) * kLanes; i += kLanes, x += count) {
-      if constexpr (fetches) {
-        prefetch<Cache::second>(plane, next_cells + i);
-        write.fetch(next_outputs + i);
+    const auto next_row = [&](Best* row) __attribute__((always_inline)) {
+      read(at, row);
+      if (flags & kHasSlices) {
+        for (int64_t z = 1; z < band.slices; ++z) {
+          Best next[kRead];
+          read(at + z * slice_, next);
+#pragma GCC unroll 8
+          for (int v = 0; v < kRead; ++v) follow(row[v], next[v]);
+        }
       }
-      add(row_at(row++));
-      const Best here = known[height - 1];
-      if constexpr (length > 0) write(x, Base::template windows<length>(here, bests.at(i)));
-      bests.set(i, here);
+      at += pace;
+      if (--alike > 0) return;
+      const bool was_before = pace == 0 && last_row > 0;
+      pace = was_before ? width : 0;
+      alike = was_before ? last_row : INT64_MAX;
+    };
+    // The best of the last row, of the last two, ..., of those that the next windows have.
+    Best known[kKept > 0 ? kKept : 1][kRead];
+    const auto add = [&](const Best* row, int rows) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+      for (int i = rows - 1; i > 0; --i) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kRead; ++v) {
+          known[i][v] = known[i - 1][v];
+          follow(known[i][v], row[v]);
+        }
+      }
+#pragma GCC unroll 8
+      for (int v = 0; v < kRead; ++v) known[0][v] = row[v];
+    };
+#pragma GCC unroll 8
+    for (int i = 0; i < kKept; ++i) {
+      Best row[kRead];
+      next_row(row);
+      add(row, i + 1);
+    }
+    int64_t to = begin;
+    for (int64_t i = 0; i < lines * kLanes; i += kLanes, to += count) {
+      Best here[kRead], row[kRead];
+      next_row(row);
+#pragma GCC unroll 8
+      for (int v = 0; v < kRead; ++v) {
+        here[v] = row[v];
+        if constexpr (kKept > 0) {
+          here[v] = known[kKept - 1][v];
+          follow(here[v], row[v]);
+        }
+      }
+      if constexpr (row_step == 2) {
+        next_row(row);
+#pragma GCC unroll 8
+        for (int v = 0; v < kRead; ++v) follow(here[v], row[v]);
+      }
+      add(row, kKept);
+#pragma GCC unroll 8
+      for (int v = 0; v < kRead; ++v) {
+        if (v < step || v >= kRead - 2 * step) here[v] = limits[v].of(here[v]);
+      }
+      if (flags & kIsFar) fetch(band, first_vector, vectors, step * row_step, i / kLanes, write);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) {
+        const bool is_last = v + 1 == vectors;
+        if (is_last && (flags & kLeavesLast)) break;
+        Best next = here[is_last ? v * step : (v + 1) * step];
+        if (is_last && (flags & kHasRight)) next = bests.at(i);
+        const Best found = windows<length, step>(here + v * step, next, job_.columns.length);
+        if (__builtin_expect(flags & kIsAtEnd, 0)) {
+          write.some(to + v * kLanes, found, count - begin - v * kLanes);
+        } else {
+          write(to + v * kLanes, found);
+        }
+      }
+      if (flags & kHasLeft) bests.set(i, here[0]);
     }
     has_nan_ |= watch.any();
   }
 
-  // The windows of so many lines in the columns from the x-th on.
-  template <int length, class Write>
-  ONNX_MAXPOOL_NOINLINE void take(const RowLine here, const RowLine next, int64_t x, int64_t lines, Write write) const {
-    const int64_t count = count_;
-    for (int64_t i = 0; i < lines * kLanes; i += kLanes, x += count) {
-      write(x, Base::template windows<length>(here.at(i), next.at(i)));
+  template <int length, int step>
+  static ONNX_MAXPOOL_INLINE Best windows(const Best* here, const Best& next, [[maybe_unused]] int64_t cells) {
+    if constexpr (step == 2) {
+      const Best even = every_other_lane<0>(here[0], here[1]), odd = every_other_lane<1>(here[0], here[1]);
+      const Best both = in_order(either(even, odd));
+      if constexpr (length == 2) return both;
+      return either(both, slid_down<1>(in_order(even), next));
+    } else if constexpr (length > 5) {
+      // Windows of two first, then of four.
+      const Best two = either(*here, slid_down<1>(*here, next)), next_two = either(next, slid_down<1>(next, next));
+      const Best four = either(two, slid_down<2>(two, next_two));
+      return length == 6 ? either(four, slid_down<4>(two, next_two))
+                         : either(either(four, slid_down<4>(two, next_two)), slid_down<6>(*here, next));
+    } else if constexpr (length > 0) {
+      Best best = *here;
+      if constexpr (length > 1) best = either(best, slid_down<1>(*here, next));
+      if constexpr (length > 2) best = either(best, slid_down<2>(*here, next));
+      if constexpr (length > 3) best = either(best, slid_down<3>(*here, next));
+      if constexpr (length > 4) best = either(best, slid_down<4>(*here, next));
+      return best;
+    } else {
+      Best best;
+      with_number(cells, [&](auto number) { best = windows<number.value, step>(here, next, cells); });
+      return best;
     }
   }
 
+  // A share of the next band's rows and outputs, in the order of memory: what line `line` of a walk takes.
+  template <class Write>
+  ONNX_MAXPOOL_INLINE void fetch(const Band& band, int64_t first_vector, int vectors, int rows, int64_t line,
+                                 const Write& write) const {
+    const int64_t lines = band.end - band.begin, vector = first_vector * lines + line * vectors;
+    const PoolAxis& axis = job_.rows;
+    const int64_t row = axis.first + axis.step * (band.end - 1) + axis.length;
+    for (int v = 0; v < vectors; ++v) write.fetch(count_ * lines + (vector + v) * kLanes);
+    for (int v = 0; v < vectors * rows; ++v) {
+      prefetch<Cache::second>(band.first, row * width_ + (vector * rows + v) * kLanes);
+    }
+  }
+
+  // Cells of which not all lie in the tensor.
+  ONNX_MAXPOOL_RARE const Element* copy_cells(Element* to, const Element* from, int64_t cells) const {
+    const int64_t begin = greater(x_ - from, 0), end = lesser(reader_.end - from, cells);
+    __builtin_memset(to, 0, static_cast<size_t>(cells) * sizeof(Element));
+    if (begin < end) __builtin_memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(Element));
+    return to;
+  }
+
+  const PoolJob& job_;
+  const CellReader<Element, Lane, indexed> reader_;
+  const Element* const x_;
+  const int64_t width_, rows_, slice_, column_, count_;
+  const WalkVectors vectors_;
   const bool is_far_;
-  Lane* const scratch_;  // a vector for each line, twice
+  LaneLimits<Lane, indexed> at_first_[2], at_last_[4], nowhere_{0, kLanes};
+  const RowLine bests_;  // a vector for each line
+  bool has_nan_ = false;
 };
 
 template <class Element, class Lane, bool indexed>
 struct WalkPool : UnitsOfLines {
-  static bool takes(const PoolJob& job) { return can_be_walked<Lane, indexed>(job, sizeof(Element)); }
+  // Narrower vectors take several operations to compare such keys, or to follow positions. To keep code small, none are
+  // walked whose elements are narrower than a position in 32 bits.
+  static constexpr bool kIsFaster = indexed
+                                        ? kVectorBytes == 64 && (sizeof(Lane) <= 2 || sizeof(Lane) == sizeof(Element))
+                                        : kVectorBytes > 16 || sizeof(Lane) == 4;
+
+  static bool takes(const PoolJob& job) {
+    constexpr int kMost = kMostWalked<Lane, indexed>;
+    const PoolAxis &rows = job.rows, &columns = job.columns;
+    // Of several slices, a walk does not come to cells in the order of their positions.
+    if (!kIsFaster || (indexed && (job.depth.length != 1 || job.depth.grain != 1))) return false;
+    if (walks_by_two(rows, columns)) return true;
+    if (!slides_by(1, rows) || rows.length > kMost || !slides_by(1, columns) || columns.length > kMost) return false;
+    return rows.length > 1 || columns.length > 1;  // else cells are copied (window_copy.h)
+  }
 
   static size_t scratch_bytes(const PoolJob&) { return Walks<Element, Lane, indexed>::kScratchBytes; }
 

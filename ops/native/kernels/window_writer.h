@@ -60,18 +60,17 @@ class WindowWriter {
     }
   }
 
-  // Outputs that are left of the unit's.
-  int64_t room() const { return end_ - output_; }
-  // The next `count`, all of one plane, which `all(write)` writes: write(i, cells) those from the i-th on, of which all
-  // lanes have room. write.fetch(i) has these brought into the second cache; they may be anyone's.
+  // The outputs of so many lines, all of one plane, which `all(write)` writes: write(i, cells, wanted) those from the
+  // i-th on, as many as are wanted or all lanes, which are overwritten later. write.fetch(i) has these brought into the
+  // second cache; they may be anyone's.
   template <class WriteAll>
-  ONNX_MAXPOOL_INLINE void write_whole(int64_t count, const WriteAll& all) {
+  ONNX_MAXPOOL_INLINE void write_band(int64_t lines, const WriteAll& all) {
     if (indexed && job_->indices_are_64_bits) {
-      write_whole_as<uint64_t>(all);
+      write_band_as<uint64_t>(all);
     } else {
-      write_whole_as<uint32_t>(all);
+      write_band_as<uint32_t>(all);
     }
-    output_ += count;
+    output_ += lines * job_->columns.count;
     if (indexed && output_ == plane_end_) next_plane();
   }
 
@@ -138,16 +137,28 @@ class WindowWriter {
   }
 
   template <class Index, class WriteAll>
-  ONNX_MAXPOOL_INLINE void write_whole_as(const WriteAll& all) const {
+  ONNX_MAXPOOL_INLINE void write_band_as(const WriteAll& all) const {
     struct Write {
+      const WindowWriter* writer;
       OutputOrder order;
       Place<Index> to;
+      int64_t last;
       ONNX_MAXPOOL_INLINE void operator()(int64_t i, const Cells<Lane, indexed>& cells) const {
         to.write(order, i, cells);
       }
+      ONNX_MAXPOOL_INLINE void some(int64_t i, const Cells<Lane, indexed>& cells, int64_t wanted) const {
+        if (i <= last) return to.write(order, i, cells);
+        write_last(*writer, i, cells, wanted < kLanes ? wanted : kLanes);
+      }
       ONNX_MAXPOOL_INLINE void fetch(int64_t i) const { to.fetch(i); }
     };
-    all(Write{order_, place<Index>()});
+    all(Write{this, order_, place<Index>(), end_ - output_ - kLanes});
+  }
+  ONNX_MAXPOOL_RARE static void write_last(const WindowWriter& writer, int64_t i, Cells<Lane, indexed> cells,
+                                           int64_t count) {
+    WindowWriter there = writer;
+    there.output_ += i;
+    there.write_lanes(there, cells, count);
   }
 
   // Where the piece ends within the vector, or a plane does. By value, so that no writer has to lie in memory.

@@ -118,7 +118,7 @@ struct Slid {
 template <class Key, int n, class V>
 inline V slide_down_lanes(V v, V next) {
   constexpr int kBytes = n * sizeof(Key);
-  static_assert(kBytes <= 16);
+  static_assert(kBytes <= 16 || (sizeof(V) == 64 && kBytes % 4 == 0 && kBytes < 64));
 #if defined(__AVX512BW__)
   const __m512i lower = reinterpret_cast<__m512i>(v), upper = reinterpret_cast<__m512i>(next);
   if constexpr (kBytes % 4 == 0) {
