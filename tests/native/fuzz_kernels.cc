@@ -399,11 +399,13 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) { return 0; }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ByteSource source(data, size);
-  // A byte of those that no committed input begins with: all mean what they did before there were numbers.
+  // A byte of those that no committed input begins with: all mean what they did before there were numbers and short
+  // windows.
   const int64_t kind = source.below(256);
-  const bool numbers = (kind > 0x40 && kind < 0x55) || (kind > 0x91 && kind < 0xa9);
+  const bool are_short = (kind > 0xac && kind < 0xbe) || (kind > 0xc8 && kind < 0xd6);
+  const bool numbers = (kind > 0x40 && kind < 0x55) || (kind > 0x91 && kind < 0xa9) || (are_short && kind > 0xb8);
   if (kind % 2) {
-    fuzz_window_kernels(source, numbers || kind > 0xd8, kind > 0xc9 && kind < 0xf0);
+    fuzz_window_kernels(source, numbers, are_short);
   } else {
     fuzz_roi_kernels(source);
   }

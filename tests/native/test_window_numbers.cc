@@ -55,6 +55,8 @@ const std::vector<Case>& cases() {
       {"windows of six cells", 1, sliding(1), sliding(9, 6, 1, 3), sliding(33, 6, 1, 3)},
       {"windows of seven cells", 2, sliding(1), sliding(8, 7, 1, 3), sliding(19, 7, 1, 3)},
       {"higher ones than they are wide", 1, sliding(1), sliding(8, 5, 1, 2), sliding(35, 2, 1, 1)},
+      {"more lines than are walked at once", 1, sliding(1), sliding(140, 3, 1, 1), sliding(5, 3, 1, 1)},
+      {"the same by two", 1, sliding(1), sliding(135, 3, 2, 1), sliding(6, 3, 2, 1)},
       {"lines of several walks", 1, sliding(1), sliding(5, 3, 1, 1), sliding(130, 3, 1, 1)},
       {"squares by two", 2, sliding(1), sliding(9, 3, 2, 1), sliding(75, 3, 2, 1)},
       {"squares by two that reach another vector", 1, sliding(1), sliding(6, 3, 2), sliding(65, 3, 2)},

@@ -297,9 +297,11 @@ class JobCost {
     const WalksCost& cost = costs_.walks;
     const PoolAxis &rows = job_.rows, &columns = job_.columns;
     const WalkVectors found = walk_vectors(columns, kLanes);
-    const double walks = product((found.read + kWalked - 1) / kWalked, (rows.count + kBand - 1) / kBand);
+    const int64_t at_once = lines_per_unit(job_) < kBand ? lines_per_unit(job_) : kBand;
+    const int64_t bands = (rows.count + at_once - 1) / at_once;
+    const double walks = product((found.read + kWalked - 1) / kWalked, bands);
     const auto read = static_cast<double>(found.read * columns.step), written = static_cast<double>(found.written);
-    const int64_t known = rows.step * (rows.count - 1) + rows.length;  // rows of a slice
+    const int64_t known = rows.step * rows.count + (rows.length - rows.step) * bands;  // rows of a slice
     const double of_plane =
         cost.walk * static_cast<double>(depth_.count) * walks +
         cost.row * static_cast<double>(depth_.cells) * static_cast<double>(known) * read +
@@ -350,7 +352,11 @@ template <class Element, class Lane, bool indexed>
 PoolCosts costs_of(const PoolJob& job, bool maps, bool planes, bool walks) {
   const LookupPieces pieces = lookup_pieces<Lane>(job);
   const bool lookups = pieces.count > 0, are_listed = job.depth.windows && job.rows.windows && job.columns.windows;
-  if (!are_listed) return walks ? kOnlyWalks : kOnlyRows;  // other plans need lists
+  if (!are_listed) {  // other plans need lists
+    // Of lines that long, a unit has few: a walk would take more time to begin than to go on.
+    const bool are_walked = walks && job.columns.windows && job.rows.count >= 4 * job.rows.length;
+    return are_walked ? kOnlyWalks : kOnlyRows;
+  }
   if (!maps && !planes && !lookups && !walks) return kOnlyRows;
   constexpr const PlanCosts& costs = kPlanCosts<indexed, sizeof(Lane) == 8>;
   const JobCost<Lane, indexed> cost(job, sizeof(Element), costs);

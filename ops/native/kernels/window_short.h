@@ -16,8 +16,8 @@ constexpr int kMostSlid = 3;
 
 inline bool slides_by(int64_t step, const PoolAxis& axis) { return !axis.even && axis.grain == 1 && axis.step == step; }
 
-// Not with indices, of which walks (window_walks.h) take most. On processors with half as many registers, narrow lanes
-// were slower so.
+// Not with indices: of these walks (window_walks.h) take most with AVX-512, and others were slower so on processors
+// with half as many registers, as were narrow lanes.
 template <class Lane, bool indexed>
 constexpr bool kSlidesShort = !indexed && (kVectorBytes == 64 || sizeof(Lane) >= 4);
 template <class Lane, bool indexed>

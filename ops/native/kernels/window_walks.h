@@ -39,8 +39,8 @@ inline bool walks_by_two(const PoolAxis& rows, const PoolAxis& columns) {
          (rows.length == 2 || rows.length == 3);
 }
 
-// Vectors of so many lanes, of a line of windows and of the columns that they reach, two for each where windows start
-// two apart.
+// Of a line: vectors of windows, and of the columns that these reach, in groups of as many as windows are columns
+// apart. No window reaches further than into the next group.
 struct WalkVectors {
   int64_t written, read;
 };
@@ -53,6 +53,7 @@ inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
 template <class Element, class Lane, bool indexed>
 class Walks {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  static_assert(kMostWalked < Lane, indexed > -1 <= kLanes, "a window reaches no further than into the next vector");
   using Best = Cells<Lane, indexed>;
   using RowLine = Line<Lane, indexed>;
   using Watch = typename CellReader<Element, Lane, indexed>::Watch;
@@ -82,7 +83,7 @@ class Walks {
   void pool(int64_t begin, int64_t end, Writer& writer) {
     each_slice(job_, begin, end, [&](int64_t plane, Window depth, Window lines) {
       const int64_t position = depth.start * slice_;
-      for (int64_t y = lines.start; y < lines.end; y += kBand) {
+      for (int64_t y = lines.start; y < lines.end && !has_nan_; y += kBand) {
         pool_band({x_ + plane + position, position, depth.end - depth.start, y, lesser(y + kBand, lines.end)}, writer);
       }
       return !has_nan_;
@@ -121,7 +122,7 @@ class Walks {
   ONNX_MAXPOOL_NOINLINE void pool_band(const Band& band, Writer& writer) {
     writer.write_band(band.end - band.begin, [&](const auto& write) __attribute__((always_inline)) {
       const int64_t height = job_.rows.length, length = job_.columns.length;
-      if (job_.columns.step == 2) {
+      if (job_.columns.step == 2) {  // squares of two or three
         if (job_.rows.step == 1) {
           length == 2 ? pool_columns<2, 2, 2, 1>(band, write) : pool_columns<3, 3, 2, 1>(band, write);
         } else {
@@ -137,6 +138,7 @@ class Walks {
     });
   }
 
+  // WalkPool takes no other numbers.
   template <class Call>
   static ONNX_MAXPOOL_INLINE void with_number(int64_t number, const Call& call) {
     if (number == 1) return call(Number<1>{});
@@ -204,7 +206,7 @@ class Walks {
     const int flags = (first_vector > 0 ? kHasLeft : 0) | (first_vector + vectors < vectors_.read ? kHasRight : 0) |
                       (first_vector + vectors > vectors_.written ? kLeavesLast : 0) |
                       (band.slices > 1 ? kHasSlices : 0) | (is_far_ ? kIsFar : 0) | (is_at_end ? kIsAtEnd : 0);
-    // Only the first vector of a line and the last two have columns beside the map.
+    // Only the first group of a line and the last two have columns beside the map.
     const int64_t to_last = (vectors_.read - first_vector - 2) * step;
     LaneLimits<Lane, indexed> limits[kRead];
 #pragma GCC unroll 16
@@ -212,15 +214,15 @@ class Walks {
       limits[v] = v >= to_last ? at_last_[v - to_last] : v < step && first_vector == 0 ? at_first_[v] : nowhere_;
     }
     Watch watch;
-    const auto read = [&](const int64_t at, Best* row) __attribute__((always_inline)) {
-      const Element* from = band.first + at;
+    const auto read = [&](const int64_t cell, Best* row) __attribute__((always_inline)) {
+      const Element* from = band.first + cell;
       Element copy[kRead * kLanes];
       if (__builtin_expect(flags & kIsAtEnd, 0)) {
-        if (at < least || at > most) from = copy_cells(copy, from, kRead * kLanes);
+        if (cell < least || cell > most) from = copy_cells(copy, from, kRead * kLanes);
       }
 #pragma GCC unroll 8
       for (int v = 0; v < kRead; ++v) {
-        row[v] = cells_from<Lane, indexed>(reader.keys_once_at(from + v * kLanes), band.position + at + v * kLanes);
+        row[v] = cells_from<Lane, indexed>(reader.keys_once_at(from + v * kLanes), band.position + cell + v * kLanes);
       }
       see_all<kRead>(row, watch);
     };
@@ -277,7 +279,7 @@ class Walks {
 #pragma GCC unroll 8
         for (int v = 0; v < kRead; ++v) follow(here[v], row[v]);
       }
-      add(row, kKept);
+      if constexpr (kKept > 0) add(row, kKept);
 #pragma GCC unroll 8
       for (int v = 0; v < kRead; ++v) {
         if (v < step || v >= kRead - 2 * step) here[v] = limits[v].of(here[v]);
@@ -328,16 +330,17 @@ class Walks {
     }
   }
 
-  // A share of the next band's rows and outputs, in the order of memory: what line `line` of a walk takes.
+  // A share of the next band's rows and outputs, in the order of memory: what a line of a walk takes,
+  // which reads so many vectors for each that it writes.
   template <class Write>
-  ONNX_MAXPOOL_INLINE void fetch(const Band& band, int64_t first_vector, int vectors, int rows, int64_t line,
+  ONNX_MAXPOOL_INLINE void fetch(const Band& band, int64_t first_vector, int vectors, int read, int64_t line,
                                  const Write& write) const {
     const int64_t lines = band.end - band.begin, vector = first_vector * lines + line * vectors;
     const PoolAxis& axis = job_.rows;
     const int64_t row = axis.first + axis.step * (band.end - 1) + axis.length;
     for (int v = 0; v < vectors; ++v) write.fetch(count_ * lines + (vector + v) * kLanes);
-    for (int v = 0; v < vectors * rows; ++v) {
-      prefetch<Cache::second>(band.first, row * width_ + (vector * rows + v) * kLanes);
+    for (int v = 0; v < vectors * read; ++v) {
+      prefetch<Cache::second>(band.first, row * width_ + (vector * read + v) * kLanes);
     }
   }
 
@@ -362,8 +365,8 @@ class Walks {
 
 template <class Element, class Lane, bool indexed>
 struct WalkPool : UnitsOfLines {
-  // Narrower vectors take several operations to compare such keys, or to follow positions. To keep code small, none are
-  // walked whose elements are narrower than a position in 32 bits.
+  // Narrower vectors take several operations to follow positions, to compare such keys, or to slide such lanes. To keep
+  // code small, elements of 8 and 16 bits are not walked where their positions need 32.
   static constexpr bool kIsFaster = indexed
                                         ? kVectorBytes == 64 && (sizeof(Lane) <= 2 || sizeof(Lane) == sizeof(Element))
                                         : kVectorBytes > 16 || sizeof(Lane) == 4;

@@ -60,9 +60,9 @@ class WindowWriter {
     }
   }
 
-  // The outputs of so many lines, all of one plane, which `all(write)` writes: write(i, cells, wanted) those from the
-  // i-th on, as many as are wanted or all lanes, which are overwritten later. write.fetch(i) has these brought into the
-  // second cache; they may be anyone's.
+  // The outputs of so many lines, all of one plane, which `all(write)` writes: write(i, cells) a vector, the i-th and
+  // on, for i up to write.last; write.some(i, cells, wanted) the same, or as many as are wanted, for any i. Lanes
+  // beyond are overwritten later. write.fetch(i) has outputs brought into the second cache; they may be anyone's.
   template <class WriteAll>
   ONNX_MAXPOOL_INLINE void write_band(int64_t lines, const WriteAll& all) {
     if (indexed && job_->indices_are_64_bits) {
@@ -158,7 +158,7 @@ class WindowWriter {
                                            int64_t count) {
     WindowWriter there = writer;
     there.output_ += i;
-    there.write_lanes(there, cells, count);
+    write_lanes(there, cells, count);
   }
 
   // Where the piece ends within the vector, or a plane does. By value, so that no writer has to lie in memory.
