@@ -6,7 +6,7 @@
 // cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h), from which
 // windows are taken in one of two ways:
 //   sliding:   neighbouring windows start one to three cells apart: the line is combined with itself (window_lines.h);
-//              short ones that start one apart need no line without indices (window_short.h);
+//              short ones that start one apart need no line (window_short.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
 // Where windows are of one row, gathering folds the map itself and there is no line. Large windows of narrow
 // elements are pooled by window_large.h where indices are wanted. Where each cell is a window, window_copy.h copies it.
@@ -134,7 +134,7 @@ class WindowPool : public UnitsOfLines {
   void pool(int64_t begin, int64_t end, const Piece& piece) {
     if constexpr (sliding && kSlidesShort<Lane, indexed>) {
       if (is_slid<Lane, indexed>(job_.columns)) {
-        ShortWindows<Element, Lane> windows(job_, columns_of(piece).start, piece.count);
+        ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count);
         windows.pool(begin, end, writer_);
         has_nan_ |= windows.has_nan();
         return;

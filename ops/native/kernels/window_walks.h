@@ -365,11 +365,10 @@ class Walks {
 
 template <class Element, class Lane, bool indexed>
 struct WalkPool : UnitsOfLines {
-  // Narrower vectors take several operations to follow positions, to compare such keys, or to slide such lanes. To keep
-  // code small, elements of 8 and 16 bits are not walked where their positions need 32.
-  static constexpr bool kIsFaster = indexed
-                                        ? kVectorBytes == 64 && (sizeof(Lane) <= 2 || sizeof(Lane) == sizeof(Element))
-                                        : kVectorBytes > 16 || sizeof(Lane) == 4;
+  // Narrower vectors take several operations to follow positions, to compare such keys, or to slide such lanes.
+  // Positions of narrower elements in 64 bits are too seldom to be worth the code.
+  static constexpr bool kIsFaster = indexed ? kVectorBytes == 64 && (sizeof(Lane) < 8 || sizeof(Element) == 8)
+                                            : kVectorBytes > 16 || sizeof(Lane) == 4;
 
   static bool takes(const PoolJob& job) {
     constexpr int kMost = kMostWalked<Lane, indexed>;
