@@ -53,7 +53,8 @@ inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
 template <class Element, class Lane, bool indexed>
 class Walks {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
-  static_assert(kMostWalked < Lane, indexed > -1 <= kLanes, "a window reaches no further than into the next vector");
+  static constexpr int kMost = kMostWalked<Lane, indexed>;
+  static_assert(kMost <= kLanes + 1, "a window reaches no further than into the next vector");
   using Best = Cells<Lane, indexed>;
   using RowLine = Line<Lane, indexed>;
   using Watch = typename CellReader<Element, Lane, indexed>::Watch;
@@ -143,11 +144,11 @@ class Walks {
   static ONNX_MAXPOOL_INLINE void with_number(int64_t number, const Call& call) {
     if (number == 1) return call(Number<1>{});
     if (number == 2) return call(Number<2>{});
-    if constexpr (kMostWalked<Lane, indexed> > 3) {
+    if constexpr (kMost > 3) {
       if (number == 4) return call(Number<4>{});
       if (number == 5) return call(Number<5>{});
     }
-    if constexpr (kMostWalked<Lane, indexed> > 5) {
+    if constexpr (kMost > 5) {
       if (number == 6) return call(Number<6>{});
       if (number == 7) return call(Number<7>{});
     }
@@ -160,21 +161,21 @@ class Walks {
     // As many as there are registers for, or fewer, where their code is not worth its size. A line of 64 windows with
     // padding takes five.
     constexpr bool kIsSmall = height <= 3 && length > 0, kIsWide = kAreNumbers<Lane> && length > 0;
-    constexpr int kMost = kVectorBytes == 64 && kIsWide   ? (kIsSmall && step == 1 ? 5 : 4)
-                          : kAreNumbers<Lane> || kIsSmall ? 2
-                                                          : 1;
+    constexpr int kAtOnce = kVectorBytes == 64 && kIsWide   ? (kIsSmall && step == 1 ? 5 : 4)
+                            : kAreNumbers<Lane> || kIsSmall ? 2
+                                                            : 1;
     for (int64_t end = vectors_.read; end > 0;) {
-      const int64_t number = (end - 1) % kMost + 1;
+      const int64_t number = (end - 1) % kAtOnce + 1;
       end -= number;
       if (number == 1) walk<height, length, step, row_step, 1>(band, end, write);
-      if constexpr (kMost > 1) {
+      if constexpr (kAtOnce > 1) {
         if (number == 2) walk<height, length, step, row_step, 2>(band, end, write);
       }
-      if constexpr (kMost > 2) {
+      if constexpr (kAtOnce > 2) {
         if (number == 3) walk<height, length, step, row_step, 3>(band, end, write);
         if (number == 4) walk<height, length, step, row_step, 4>(band, end, write);
       }
-      if constexpr (kMost > 4) {
+      if constexpr (kAtOnce > 4) {
         if (number == 5) walk<height, length, step, row_step, 5>(band, end, write);
       }
     }
