@@ -42,6 +42,18 @@ class LaneLimits {
   V most_;
 };
 
+// Windows of up to five columns, of a vector and the next one.
+template <int length, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_windows(const Cells<Lane, indexed>& here,
+                                                      const Cells<Lane, indexed>& next) {
+  Cells<Lane, indexed> best = here;
+  if constexpr (length > 1) best = either(best, slid_down<1>(here, next));
+  if constexpr (length > 2) best = either(best, slid_down<2>(here, next));
+  if constexpr (length > 3) best = either(best, slid_down<3>(here, next));
+  if constexpr (length > 4) best = either(best, slid_down<4>(here, next));
+  return best;
+}
+
 template <class Element, class Lane, bool indexed>
 class ShortWindows {
  public:
@@ -81,14 +93,6 @@ class ShortWindows {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   using Best = Cells<Lane, indexed>;
   using Watch = typename CellReader<Element, Lane, indexed>::Watch;
-
-  template <int length>
-  static ONNX_MAXPOOL_INLINE Best windows(const Best& here, const Best& next) {
-    Best best = here;
-    if constexpr (length > 1) best = either(best, slid_down<1>(here, next));
-    if constexpr (length > 2) best = either(best, slid_down<2>(here, next));
-    return best;
-  }
 
   static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
   static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -161,15 +165,15 @@ class ShortWindows {
       int64_t x = 0;
       for (; x + kLanes < last; x += kLanes) {
         const Best next = rows.at(x + kLanes, watch);
-        write(x, windows<length>(here, next));
+        write(x, slid_windows<length>(here, next));
         here = next;
       }
       if (x < last) {
         const Best next = at_last_.of(rows.at(last, watch));
-        write(x, windows<length>(here, next));
+        write(x, slid_windows<length>(here, next));
         here = next;
       }
-      write(last, windows<length>(here, last + kLanes < end ? beyond_.of(rows.at(last + kLanes, watch)) : here));
+      write(last, slid_windows<length>(here, last + kLanes < end ? beyond_.of(rows.at(last + kLanes, watch)) : here));
     });
   }
 
@@ -178,7 +182,7 @@ class ShortWindows {
   ONNX_MAXPOOL_RARE Writer pool_at_edge(const Element* plane, Window depth, Window rows, Writer writer) {
     Best here = best_at_edge(plane, depth, rows, column_);
     writer.write_line(count_, [&](int64_t x) __attribute__((always_inline)) {
-      const Best next = best_at_edge(plane, depth, rows, column_ + x + kLanes), best = windows<length>(here, next);
+      const Best next = best_at_edge(plane, depth, rows, column_ + x + kLanes), best = slid_windows<length>(here, next);
       here = next;
       return best;
     });

@@ -318,12 +318,7 @@ class Walks {
       return length == 6 ? either(four, slid_down<4>(two, next_two))
                          : either(either(four, slid_down<4>(two, next_two)), slid_down<6>(*here, next));
     } else if constexpr (length > 0) {
-      Best best = *here;
-      if constexpr (length > 1) best = either(best, slid_down<1>(*here, next));
-      if constexpr (length > 2) best = either(best, slid_down<2>(*here, next));
-      if constexpr (length > 3) best = either(best, slid_down<3>(*here, next));
-      if constexpr (length > 4) best = either(best, slid_down<4>(*here, next));
-      return best;
+      return slid_windows<length>(*here, next);
     } else {
       Best best;
       with_number(cells, [&](auto number) { best = windows<number.value, step>(here, next, cells); });
