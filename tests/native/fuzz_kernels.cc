@@ -297,9 +297,9 @@ PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& window
   return axis;
 }
 
-// The same of short windows, one or two apart.
+// The same of short windows, up to four apart.
 PoolAxis short_axis(ByteSource& source, int64_t size, int64_t length, std::vector<Window>& windows) {
-  const int64_t step = 1 + source.below(2), before = source.below(length), last = (size - 1 + before) / step;
+  const int64_t step = 1 + source.below(4), before = source.below(length), last = (size - 1 + before) / step;
   const int64_t beyond = source.below(length);  // how far the last window reaches beyond the axis, at most
   const int64_t count = std::min(last, std::max<int64_t>(size + before + beyond - length, 0) / step) + 1;
   for (int64_t i = 0; i < count; ++i) windows.push_back(naive::sliding_window(i, step, before, length, size));
@@ -325,7 +325,8 @@ void fuzz_window_kernels(ByteSource& source, bool numbers, bool are_short) {
   job.depth = some_axis(source, source.pick<int64_t>({1, 1, 2, 3, 5}), depth);
   const bool large = !are_short && source.one_in(8);
   if (are_short) {
-    const int64_t length = 2 + source.below(6), other = source.one_in(4) ? 1 + source.below(7) : length;
+    const int64_t length = source.one_in(2) ? 2 + source.below(6) : 1 + source.below(36);
+    const int64_t other = source.one_in(4) ? 1 + source.below(20) : length;
     job.rows = short_axis(source, 1 + source.below(source.one_in(8) ? 150 : 20), other, rows);
     job.columns = short_axis(source, source.one_in(4) ? 3 * width : width, length, columns);
   } else if (large) {  // windows of many cells

@@ -65,6 +65,14 @@ struct EveryThird {
     const auto thirds = blend_thirds<Key>(a.vector(), b.vector(), c.vector());
     expect_lanes<Key>("blend_thirds", thirds, [&](int i) { return all(of_lane(i)); });
     expect_lanes<Key>("order_thirds", order_thirds<Key>(thirds), [&](int i) { return all(3 * i); });
+    const auto concat = [&](auto number) {
+      constexpr int phase = decltype(number)::value;
+      expect_lanes<Key>("concat_thirds", concat_thirds<Key, phase>(a.vector(), b.vector(), c.vector()),
+                        [&](int i) { return all(3 * i + phase); });
+    };
+    concat(std::integral_constant<int, 0>());
+    concat(std::integral_constant<int, 1>());
+    concat(std::integral_constant<int, 2>());
   }
 };
 

@@ -9,7 +9,7 @@
 namespace window_costs {
 
 // A target's constants, in the order of PlanCosts: of rows, of maps, of planes, of lookups, of walks.
-constexpr int kConstants = 52;
+constexpr int kConstants = 53;
 constexpr int kFirst[] = {0, 8, 26, 39, 46, kConstants};  // of kPoolPlans
 
 struct Features {

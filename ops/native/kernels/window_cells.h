@@ -119,6 +119,17 @@ ONNX_MAXPOOL_INLINE void follow(Cells<Lane, indexed>& best, const Cells<Lane, in
   best.key = max(best.key, next.key);
 }
 
+template <int count, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE void follow_all(Cells<Lane, indexed>* best, const Cells<Lane, indexed>* next) {
+#pragma GCC unroll 8
+  for (int i = 0; i < count; ++i) follow(best[i], next[i]);
+}
+template <int count, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE void copy_all(const Cells<Lane, indexed>* from, Cells<Lane, indexed>* to) {
+#pragma GCC unroll 8
+  for (int i = 0; i < count; ++i) to[i] = from[i];
+}
+
 // The better of cells in any order.
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
@@ -187,6 +198,16 @@ template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order_of_thirds(Cells<Lane, indexed> cells) {
   cells.key = order_thirds<Lane>(cells.key);
   if constexpr (indexed) cells.position = order_thirds<Lane>(cells.position);
+  return cells;
+}
+
+// The same of one of the three, in order.
+template <int phase, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> third_lanes(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b,
+                                                     const Cells<Lane, indexed>& c) {
+  Cells<Lane, indexed> cells;
+  cells.key = concat_thirds<Lane, phase>(a.key, b.key, c.key);
+  if constexpr (indexed) cells.position = concat_thirds<Lane, phase>(a.position, b.position, c.position);
   return cells;
 }
 

@@ -44,7 +44,7 @@ struct LookupsCost {
   FarCost far;
 };
 struct WalksCost {
-  double walk, row, line, tap;
+  double walk, row, line, tap, doubling;
   FarCost far;
 };
 struct PlanCosts {
@@ -65,28 +65,28 @@ constexpr PlanCosts kPlanCosts<false, false> = {
     {84.5, 22.5, 10.6, 2.53, 39.5, 6.89, 6.47, 5.84, 4.8, 7.68, 1.31, 42.4, 27.5, 5.94, 3.36, 0.679, {3.32, 8.71}},
     {{10.5, 16.8, 8.62, 9.32}, 11.9, 3, 18.2, 0, 6.15, 3.26, 9.09, {8.1, 19.6}},
     {23.3, 13.9, 2.97, 1.71, 5.37, {5.04, 1.07}},
-    {114, 4.37, 3.92, 1.27, {4.07, 0}}};
+    {114, 4.37, 3.92, 1.27, 5, {4.07, 0}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
     {34.9, 9.13, 5.36, 5.56, 7.81, 3.24, {5.4, 0}},
     {95.1, 26.2, 7.25, 2.8, 40.6, 7.36, 6.29, 6.05, 3.91, 5.27, 2.77, 7.79, 9.14, 7.23, 4.13, 0.432, {4.48, 11.1}},
     {{16.9, 21.8, 18.9, 8.12}, 11.6, 3.02, 13, 14.1, 9.68, 0, 30.4, {6.7, 17.7}},
     {16.9, 16.3, 3.85, 3.13, 4.59, {6.63, 1.49}},
-    {79.3, 6.98, 4.04, 1.45, {5.4, 0}}};
+    {79.3, 6.98, 4.04, 1.45, 6, {5.4, 0}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
     {24.7, 12.6, 9.78, 14.6, 2.98, 17.6, {4.94, 5.24}},
     {232, 15, 23.6, 5.26, 20.2, 5.88, 13.4, 19.3, 7.42, 27.7, 5.3, 28.6, 39.8, 0, 18.3, 0.208, {8.41, 2.57}},
     {{35.9, 20.2, 9.98, 36}, 15.3, 6.94, 3.22, 254, 6.95, 1.52, 0, {14.1, 22.1}},
     {23.4, 21.4, 13.3, 0, 16.2, {9.6, 0}},
-    {102, 32.4, 0, 3.82, {4.94, 5.24}}};
+    {102, 32.4, 0, 3.82, 3, {4.94, 5.24}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
     {19.1, 14.9, 12.8, 12.1, 8.64, 8.31, {5.18, 0.856}},
     {245, 30.6, 16.9, 6.11, 38.4, 15.3, 14.8, 19.5, 8.67, 15.3, 9.38, 40.2, 22.7, 17.2, 14.4, 0.921, {4.38, 13.2}},
     {{58.5, 31.2, 36.1, 10.8}, 8.28, 7.24, 21.8, 78.7, 7.49, 0, 14.6, {5.53, 24.2}},
     {27.1, 14.7, 14.7, 7.16, 15.2, {6.16, 0}},
-    {131, 8.35, 1.47, 9.82, {5.18, 0.856}}};
+    {131, 8.35, 1.47, 9.82, 4, {5.18, 0.856}}};
 #elif defined(__AVX2__)
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
@@ -94,28 +94,28 @@ constexpr PlanCosts kPlanCosts<false, false> = {
     {72.5, 21.1, 4.83, 1.76, 43.4, 5.51, 3.68, 4.26, 1.28, 4.23, 2.15, 15.3, 4.88, 0, 4.65, 1.32, {3.36, 3.28}},
     {{10.8, 6.96, 5.54, 0}, 6.68, 2.1, 23.9, 109, 2.6, 4.93, 22.8, {4.21, 9.15}},
     {},
-    {68.6, 6.05, 1.26, 1.79, {2.41, 1.09}}};
+    {68.6, 6.05, 1.26, 1.79, 3.5, {2.41, 1.09}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
     {41, 2.5, 3.92, 3.97, 12.1, 0.782, {0, 0}},
     {110, 32.7, 5.58, 1.77, 19.3, 4.28, 4.52, 5.45, 1.95, 7.43, 4.18, 19, 8.13, 0.132, 15.8, 0.437, {0.874, 0}},
     {{0, 0, 0, 11.1}, 11.5, 2.26, 10.1, 0, 0, 0, 0, {4.97, 0.997}},
     {},
-    {149, 3.15, 1.76, 1.84, {0, 0}}};
+    {149, 3.15, 1.76, 1.84, 4, {0, 0}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
     {36.6, 5.33, 9.49, 4.99, 4.87, 3.54, {3.65, 0}},
     {255, 18.2, 9.17, 3.7, 78.6, 8.12, 8.8, 7.14, 3.46, 5.2, 7.69, 5.47, 16.3, 0.721, 5.66, 0.674, {3.32, 8.67}},
     {{16.5, 15.3, 12.7, 0}, 7.18, 4.13, 36.7, 0, 1.61, 1.52, 1.96, {1.71, 9.9}},
     {},
-    {63.3, 38.3, 5.18, 3.01, {3.65, 0}}};
+    {63.3, 38.3, 5.18, 3.01, 4, {3.65, 0}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
     {46.1, 3.07, 10.8, 4.02, 8.71, 2.81, {2.4, 3.08}},
     {318, 14.5, 11.6, 4.13, 28.8, 7.21, 10.6, 7.2, 3.32, 4.44, 8.04, 22.7, 9.31, 3.72, 6.4, 1.1, {2.85, 11.8}},
     {{0, 0, 0, 11.8}, 5.53, 4.38, 33.5, 43.2, 2.87, 0.11, 12.6, {4.55, 12.1}},
     {},
-    {19, 37.6, 0, 2.73, {2.4, 3.08}}};
+    {19, 37.6, 0, 2.73, 4, {2.4, 3.08}}};
 #else
 template <>
 constexpr PlanCosts kPlanCosts<false, false> = {
@@ -123,28 +123,28 @@ constexpr PlanCosts kPlanCosts<false, false> = {
     {136, 12.8, 8.3, 2.17, 34.9, 2.82, 5.4, 4.65, 0.137, 7.04, 1.76, 16, 20, 1.31, 9.99, 0, {3.16, 6.07}},
     {{13.3, 8.87, 13.4, 0}, 6.13, 2.83, 13.5, 0, 1.01, 0.0233, 1.09, {5.21, 18.5}},
     {},
-    {133, 10.2, 0, 4.05, {1.16, 9.5}}};
+    {133, 10.2, 0, 4.05, 3, {1.16, 9.5}}};
 template <>
 constexpr PlanCosts kPlanCosts<false, true> = {
     {47.5, 0, 9.59, 5.61, 25.8, 3.49, {6.63, 0}},
     {26, 48.7, 4.98, 4.56, 53.4, 0, 9.54, 3.38, 4.2, 7.18, 8.4, 0.985, 20, 11.7, 7, 0, {1.02, 0}},
     {{0, 0, 0, 26.9}, 1.01, 7.17, 27.3, 0, 0, 0, 0, {3.55, 0.512}},
     {},
-    {241, 17.2, 20.1, 4.22, {6.63, 0}}};
+    {241, 17.2, 20.1, 4.22, 3, {6.63, 0}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, false> = {
     {41.1, 6.24, 16.8, 6.42, 4.85, 14.4, {0, 5.05}},
     {310, 29.8, 13.2, 4.4, 117, 1.08, 18.9, 13.4, 3.16, 6.6, 7.89, 5.26, 20, 0.423, 0, 0, {1.01, 0}},
     {{26.2, 27, 26.5, 0}, 9.28, 5.6, 17.3, 1.01, 1.01, 1.34, 0, {12.8, 9.74}},
     {},
-    {75.3, 17, 0, 12.8, {0, 5.05}}};
+    {75.3, 17, 0, 12.8, 3, {0, 5.05}}};
 template <>
 constexpr PlanCosts kPlanCosts<true, true> = {
     {1.07, 18.7, 28.3, 8.44, 68.9, 10.1, {28.4, 0}},
     {5.33, 5.33, 64.5, 11.7, 48.5, 28.4, 27.7, 11.3, 10.5, 15.6, 12.4, 0, 20, 0, 6.05, 0.579, {14.6, 12.4}},
     {{0, 0, 0, 60.4}, 1.13, 15.8, 14.2, 166, 12.1, 0, 2.17, {20, 37.7}},
     {},
-    {55, 14.7, 73.3, 11, {28.4, 0}}};
+    {55, 14.7, 73.3, 11, 3, {28.4, 0}}};
 #endif
 
 // The windows of an axis that has a list of them.
@@ -302,13 +302,20 @@ class JobCost {
     const double walks = product((found.read + kWalked - 1) / kWalked, bands);
     const auto read = static_cast<double>(found.read * columns.step), written = static_cast<double>(found.written);
     const int64_t known = rows.step * rows.count + (rows.length - rows.step) * bands;  // rows of a slice
-    const double of_plane =
-        cost.walk * static_cast<double>(depth_.count) * walks +
-        cost.row * static_cast<double>(depth_.cells) * static_cast<double>(known) * read +
-        cost.line * lines_ * written +
-        cost.tap * lines_ *
-            (static_cast<double>(rows.length - 1) * read + 2 * static_cast<double>(columns.length - 1) * written);
+    const bool is_short = is_short_walk<Lane, indexed>(job_);
+    const double of_taps = is_short ? cost.tap * (static_cast<double>(rows.length - 1) * read +
+                                                  2 * static_cast<double>(columns.length - 1) * written)
+                                    : cost.doubling * (doubling_taps(rows) * read + doubling_taps(columns) * written);
+    const double of_plane = cost.walk * static_cast<double>(depth_.count) * walks +
+                            cost.row * static_cast<double>(depth_.cells) * static_cast<double>(known) * read +
+                            cost.line * lines_ * written + lines_ * of_taps;
     return kEnds * cost.walk + of_plane * static_cast<double>(job_.planes) + far(cost.far);
+  }
+
+  // Of windows of any size: the cells of a group, what groups are combined by, and the cells beyond them.
+  static double doubling_taps(const PoolAxis& axis) {
+    const Doublings found(axis);
+    return static_cast<double>(axis.step + found.count + (found.rest > 0));
   }
 
   // Whether a plane's only window lies in one row: it is folded to a vector before anything is transposed.

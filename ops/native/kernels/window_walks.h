@@ -12,7 +12,8 @@
 // right where that walk has left it.
 #pragma once
 
-#include "kernels/window_short.h"
+#include "kernels/window_doublings.h"
+#include "kernels/window_short_walks.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
@@ -50,10 +51,22 @@ inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
   return {written, cells > written * lanes * columns.step ? written + 1 : written};
 }
 
+template <class Lane, bool indexed>
+bool is_short_walk(const PoolJob& job) {
+  const PoolAxis &rows = job.rows, &columns = job.columns;
+  if (walks_by_two(rows, columns)) return true;
+  constexpr int kMost = kMostWalked<Lane, indexed>;
+  if (!slides_by(1, rows) || rows.length > kMost || !slides_by(1, columns) || columns.length > kMost) return false;
+  // Cells by themselves are copied (window_copy.h).
+  return rows.length == columns.length ? rows.length > 1 : !kDoublesWindows<Lane>;
+}
+
 template <class Element, class Lane, bool indexed>
 class Walks {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kMost = kMostWalked<Lane, indexed>;
+  // Vectors of a row, of windows of any size.
+  static constexpr int kReadAtOnce = kAreNumbers<Lane> ? 4 : 2;
   static_assert(kMost <= kLanes + 1, "a window reaches no further than into the next vector");
   using Best = Cells<Lane, indexed>;
   using RowLine = Line<Lane, indexed>;
@@ -61,7 +74,8 @@ class Walks {
   using Writer = WindowWriter<Element, Lane, indexed>;
 
  public:
-  static constexpr int64_t kScratchBytes = kBand * kLanes * RowLine::kArrays * sizeof(Lane);
+  static constexpr int64_t kEdgeCells = 2 * kBand * kLanes, kKnownCells = (kMostGroups - 1) * 4 * kLanes;
+  static constexpr int64_t kScratchBytes = (kEdgeCells + kKnownCells) * RowLine::kArrays * sizeof(Lane);
 
   Walks(const PoolJob& job, Lane* scratch)
       : job_(job),
@@ -74,7 +88,12 @@ class Walks {
         count_(job.columns.count),
         vectors_(walk_vectors(job.columns, kLanes)),
         is_far_(tensor_bytes(job) > kFar),
-        bests_{scratch, scratch + (RowLine::kArrays - 1) * kBand * kLanes} {
+        is_short_(is_short_walk<Lane, indexed>(job)),
+        bests_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
+        parts_{Doublings(job.rows),
+               ColumnDoublings<Lane>(job.columns),
+               {scratch + RowLine::kArrays * kEdgeCells,
+                scratch + RowLine::kArrays * kEdgeCells + (RowLine::kArrays - 1) * kKnownCells}} {
     const int64_t step = job.columns.step;
     for (int64_t v = 0; v < step; ++v) at_first_[v] = limits_from(v);
     for (int64_t v = 0; v < 2 * step; ++v) at_last_[v] = limits_from((vectors_.read - 2) * step + v);
@@ -123,6 +142,14 @@ class Walks {
   ONNX_MAXPOOL_NOINLINE void pool_band(const Band& band, Writer& writer) {
     writer.write_band(band.end - band.begin, [&](const auto& write) __attribute__((always_inline)) {
       const int64_t height = job_.rows.length, length = job_.columns.length;
+      if constexpr (kDoublesWindows<Lane>) {
+        if (!is_short_) {
+          if (job_.columns.step == 1) return pool_doubled<1>(band, write);
+          if (job_.columns.step == 2) return pool_doubled<2>(band, write);
+          if constexpr (kMostApart == 3) pool_doubled<3>(band, write);
+          return;
+        }
+      }
       if (job_.columns.step == 2) {  // squares of two or three
         if (job_.rows.step == 1) {
           length == 2 ? pool_columns<2, 2, 2, 1>(band, write) : pool_columns<3, 3, 2, 1>(band, write);
@@ -133,7 +160,7 @@ class Walks {
         with_number(height, [&](auto side) {
           if constexpr (side.value > 1) pool_columns<side.value, side.value, 1, 1>(band, write);
         });
-      } else {
+      } else if constexpr (!kDoublesWindows<Lane>) {
         with_number(height, [&](auto side) { pool_columns<side.value, 0, 1, 1>(band, write); });
       }
     });
@@ -164,19 +191,36 @@ class Walks {
     constexpr int kAtOnce = kVectorBytes == 64 && kIsWide   ? (kIsSmall && step == 1 ? 5 : 4)
                             : kAreNumbers<Lane> || kIsSmall ? 2
                                                             : 1;
+    each_walk<kAtOnce>([&](auto number, int64_t first) __attribute__((always_inline)) {
+      walk<ShortWalk<Lane, indexed, height, length, step, row_step, number.value, kMost>>(band, first, write);
+    });
+  }
+
+  // The same of windows of any size.
+  template <int step, class Write>
+  ONNX_MAXPOOL_INLINE void pool_doubled(const Band& band, const Write& write) {
+    constexpr int kAtOnce = kReadAtOnce > step ? kReadAtOnce / step : 1;
+    each_walk<kAtOnce>([&](auto number, int64_t first) __attribute__((always_inline)) {
+      walk<DoubledWindows<Lane, indexed, step, number.value>>(band, first, write);
+    });
+  }
+
+  // use(number of vectors, first vector), from right to left.
+  template <int at_once, class Use>
+  ONNX_MAXPOOL_INLINE void each_walk(const Use& use) const {
     for (int64_t end = vectors_.read; end > 0;) {
-      const int64_t number = (end - 1) % kAtOnce + 1;
+      const int64_t number = (end - 1) % at_once + 1;
       end -= number;
-      if (number == 1) walk<height, length, step, row_step, 1>(band, end, write);
-      if constexpr (kAtOnce > 1) {
-        if (number == 2) walk<height, length, step, row_step, 2>(band, end, write);
+      if (number == 1) use(Number<1>{}, end);
+      if constexpr (at_once > 1) {
+        if (number == 2) use(Number<2>{}, end);
       }
-      if constexpr (kAtOnce > 2) {
-        if (number == 3) walk<height, length, step, row_step, 3>(band, end, write);
-        if (number == 4) walk<height, length, step, row_step, 4>(band, end, write);
+      if constexpr (at_once > 2) {
+        if (number == 3) use(Number<3>{}, end);
+        if (number == 4) use(Number<4>{}, end);
       }
-      if constexpr (kAtOnce > 4) {
-        if (number == 5) walk<height, length, step, row_step, 5>(band, end, write);
+      if constexpr (at_once > 4) {
+        if (number == 5) use(Number<5>{}, end);
       }
     }
   }
@@ -185,14 +229,16 @@ class Walks {
   enum : int { kHasLeft = 1, kHasRight = 2, kLeavesLast = 4, kHasSlices = 8, kIsFar = 16, kIsAtEnd = 32 };
 
   // The windows of so many vectors, from this one on.
-  template <int height, int length, int step, int row_step, int vectors, class Write>
+  template <class Windows, class Write>
   ONNX_MAXPOOL_NOINLINE void walk(const Band& band, int64_t first_vector, Write write) {
-    constexpr int kRead = vectors * step;     // vectors of a row
-    constexpr int kKept = height - row_step;  // rows that the next windows have, too
+    constexpr int step = Windows::step, vectors = Windows::vectors;
+    constexpr int kRead = vectors * step, kEdge = Windows::kEdge;  // vectors of a row, and of what the left needs
+    const int64_t row_step = job_.rows.step;
     const CellReader<Element, Lane, indexed> reader = reader_;
     const int64_t begin = first_vector * kLanes, column = column_ + begin * step, count = count_;
     const int64_t lines = band.end - band.begin, width = width_, last_row = rows_ - 1;
     const RowLine bests = bests_;
+    Windows windows(job_, parts_);
     // A window that reaches beyond the map has the row at its edge, so that this row will do for those that there are
     // not: so many rows are `pace` cells apart.
     const int64_t first_row = job_.rows.first + band.begin * row_step;
@@ -201,7 +247,8 @@ class Walks {
     int64_t alike = first_row < 0 ? -first_row : first_row < last_row ? last_row - first_row : INT64_MAX;
     // Whether some row does not lie in the tensor, or some vector of windows in the unit's outputs.
     const int64_t least = x_ - band.first, most = reader.end - band.first - kRead * kLanes;
-    const int64_t end_row = lesser(first_row + (lines - 1) * row_step + height - 1, last_row);
+    const int64_t end_row =
+        lesser(first_row + (lines - 1) * row_step + job_.rows.length - 1 + windows.beyond(), last_row);
     const bool is_at_end = at < least || end_row * width + column + (band.slices - 1) * slice_ > most ||
                            begin + (lines - 1) * count + (vectors - 1) * kLanes > write.last;
     const int flags = (first_vector > 0 ? kHasLeft : 0) | (first_vector + vectors < vectors_.read ? kHasRight : 0) |
@@ -227,115 +274,69 @@ class Walks {
       }
       see_all<kRead>(row, watch);
     };
-    const auto next_row = [&](Best* row) __attribute__((always_inline)) {
-      read(at, row);
-      if (flags & kHasSlices) {
-        for (int64_t z = 1; z < band.slices; ++z) {
-          Best next[kRead];
-          read(at + z * slice_, next);
-#pragma GCC unroll 8
-          for (int v = 0; v < kRead; ++v) follow(row[v], next[v]);
-        }
-      }
+    const auto skip_row = [&]() __attribute__((always_inline)) {
       at += pace;
       if (--alike > 0) return;
       const bool was_before = pace == 0 && last_row > 0;
       pace = was_before ? width : 0;
       alike = was_before ? last_row : INT64_MAX;
     };
-    // The best of the last row, of the last two, ..., of those that the next windows have.
-    Best known[kKept > 0 ? kKept : 1][kRead];
-    const auto add = [&](const Best* row, int rows) __attribute__((always_inline)) {
-#pragma GCC unroll 8
-      for (int i = rows - 1; i > 0; --i) {
-#pragma GCC unroll 8
-        for (int v = 0; v < kRead; ++v) {
-          known[i][v] = known[i - 1][v];
-          follow(known[i][v], row[v]);
+    const auto next_row = [&](Best* row) __attribute__((always_inline)) {
+      read(at, row);
+      if (flags & kHasSlices) {
+        for (int64_t z = 1; z < band.slices; ++z) {
+          Best next[kRead];
+          read(at + z * slice_, next);
+          follow_all<kRead>(row, next);
         }
       }
-#pragma GCC unroll 8
-      for (int v = 0; v < kRead; ++v) known[0][v] = row[v];
+      skip_row();
     };
-#pragma GCC unroll 8
-    for (int i = 0; i < kKept; ++i) {
-      Best row[kRead];
-      next_row(row);
-      add(row, i + 1);
-    }
+    for (int64_t i = windows.before(); i > 0; --i) windows.begin(next_row);
     int64_t to = begin;
     for (int64_t i = 0; i < lines * kLanes; i += kLanes, to += count) {
-      Best here[kRead], row[kRead];
-      next_row(row);
-#pragma GCC unroll 8
-      for (int v = 0; v < kRead; ++v) {
-        here[v] = row[v];
-        if constexpr (kKept > 0) {
-          here[v] = known[kKept - 1][v];
-          follow(here[v], row[v]);
-        }
-      }
-      if constexpr (row_step == 2) {
-        next_row(row);
-#pragma GCC unroll 8
-        for (int v = 0; v < kRead; ++v) follow(here[v], row[v]);
-      }
-      if constexpr (kKept > 0) add(row, kKept);
+      Best here[kRead], edge[kEdge], found[vectors];
+      windows.line(next_row, skip_row, here);
 #pragma GCC unroll 8
       for (int v = 0; v < kRead; ++v) {
         if (v < step || v >= kRead - 2 * step) here[v] = limits[v].of(here[v]);
       }
       if (flags & kIsFar) fetch(band, first_vector, vectors, step * row_step, i / kLanes, write);
+      if (flags & kHasRight) {
+#pragma GCC unroll 2
+        for (int n = 0; n < kEdge; ++n) edge[n] = bests.at(kEdge * i + n * kLanes);
+      } else {
+#pragma GCC unroll 2
+        for (int n = 0; n < kEdge; ++n) edge[n] = here[kRead - 1];  // no window reaches there
+      }
+      windows.windows(here, edge, found);
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) {
-        const bool is_last = v + 1 == vectors;
-        if (is_last && (flags & kLeavesLast)) break;
-        Best next = here[is_last ? v * step : (v + 1) * step];
-        if (is_last && (flags & kHasRight)) next = bests.at(i);
-        const Best found = windows<length, step>(here + v * step, next, job_.columns.length);
+        if (v + 1 == vectors && (flags & kLeavesLast)) break;
         if (__builtin_expect(flags & kIsAtEnd, 0)) {
-          write.some(to + v * kLanes, found, count - begin - v * kLanes);
+          write.some(to + v * kLanes, found[v], count - begin - v * kLanes);
         } else {
-          write(to + v * kLanes, found);
+          write(to + v * kLanes, found[v]);
         }
       }
-      if (flags & kHasLeft) bests.set(i, here[0]);
+      if (flags & kHasLeft) {
+#pragma GCC unroll 2
+        for (int n = 0; n < kEdge; ++n) bests.set(kEdge * i + n * kLanes, edge[n]);
+      }
     }
     has_nan_ |= watch.any();
-  }
-
-  template <int length, int step>
-  static ONNX_MAXPOOL_INLINE Best windows(const Best* here, const Best& next, [[maybe_unused]] int64_t cells) {
-    if constexpr (step == 2) {
-      const Best even = every_other_lane<0>(here[0], here[1]), odd = every_other_lane<1>(here[0], here[1]);
-      const Best both = in_order(either(even, odd));
-      if constexpr (length == 2) return both;
-      return either(both, slid_down<1>(in_order(even), next));
-    } else if constexpr (length > 5) {
-      // Windows of two first, then of four.
-      const Best two = either(*here, slid_down<1>(*here, next)), next_two = either(next, slid_down<1>(next, next));
-      const Best four = either(two, slid_down<2>(two, next_two));
-      return length == 6 ? either(four, slid_down<4>(two, next_two))
-                         : either(either(four, slid_down<4>(two, next_two)), slid_down<6>(*here, next));
-    } else if constexpr (length > 0) {
-      return slid_windows<length>(*here, next);
-    } else {
-      Best best;
-      with_number(cells, [&](auto number) { best = windows<number.value, step>(here, next, cells); });
-      return best;
-    }
   }
 
   // A share of the next band's rows and outputs, in the order of memory: what a line of a walk takes,
   // which reads so many vectors for each that it writes.
   template <class Write>
-  ONNX_MAXPOOL_INLINE void fetch(const Band& band, int64_t first_vector, int vectors, int read, int64_t line,
+  ONNX_MAXPOOL_INLINE void fetch(const Band& band, int64_t first_vector, int vectors, int64_t read, int64_t line,
                                  const Write& write) const {
     const int64_t lines = band.end - band.begin, vector = first_vector * lines + line * vectors;
     const PoolAxis& axis = job_.rows;
     const int64_t row = axis.first + axis.step * (band.end - 1) + axis.length;
     for (int v = 0; v < vectors; ++v) write.fetch(count_ * lines + (vector + v) * kLanes);
-    for (int v = 0; v < vectors * read; ++v) {
+    for (int64_t v = 0; v < vectors * read; ++v) {
       prefetch<Cache::second>(band.first, row * width_ + (vector * read + v) * kLanes);
     }
   }
@@ -353,9 +354,10 @@ class Walks {
   const Element* const x_;
   const int64_t width_, rows_, slice_, column_, count_;
   const WalkVectors vectors_;
-  const bool is_far_;
-  LaneLimits<Lane, indexed> at_first_[2], at_last_[4], nowhere_{0, kLanes};
-  const RowLine bests_;  // a vector for each line
+  const bool is_far_, is_short_;
+  LaneLimits<Lane, indexed> at_first_[3], at_last_[6], nowhere_{0, kLanes};
+  const RowLine bests_;  // a vector or two for each line
+  const DoubledParts<Lane, indexed> parts_;
   bool has_nan_ = false;
 };
 
@@ -367,13 +369,9 @@ struct WalkPool : UnitsOfLines {
                                             : kVectorBytes > 16 || sizeof(Lane) == 4;
 
   static bool takes(const PoolJob& job) {
-    constexpr int kMost = kMostWalked<Lane, indexed>;
-    const PoolAxis &rows = job.rows, &columns = job.columns;
     // Of several slices, a walk does not come to cells in the order of their positions.
     if (!kIsFaster || (indexed && (job.depth.length != 1 || job.depth.grain != 1))) return false;
-    if (walks_by_two(rows, columns)) return true;
-    if (!slides_by(1, rows) || rows.length > kMost || !slides_by(1, columns) || columns.length > kMost) return false;
-    return rows.length > 1 || columns.length > 1;  // else cells are copied (window_copy.h)
+    return is_short_walk<Lane, indexed>(job) || doubles_windows<Lane>(job);
   }
 
   static size_t scratch_bytes(const PoolJob&) { return Walks<Element, Lane, indexed>::kScratchBytes; }

@@ -109,6 +109,20 @@ inline V order_thirds(V v) {
   return shuffled<Key, ThirdsOrder<sizeof(V) / sizeof(Key)>>(v, v);
 }
 
+// Lane i of the result is lane 3*i + phase of `a`, `b` and then `c`. Cheap where lanes of two vectors can be looked up.
+template <int lanes, int phase, bool has_last>
+struct EveryThird {
+  // Of the first two vectors; then of these and of the last.
+  static constexpr int of(int i) {
+    return !has_last ? (3 * i + phase) % (2 * lanes) : 3 * i + phase < 2 * lanes ? i : 3 * i + phase - lanes;
+  }
+};
+template <class Key, int phase, class V>
+inline V concat_thirds(V a, V b, V c) {
+  constexpr int lanes = sizeof(V) / sizeof(Key);
+  return shuffled<Key, EveryThird<lanes, phase, true>>(shuffled<Key, EveryThird<lanes, phase, false>>(a, b), c);
+}
+
 // Lane i of the result is the (i + n)-th of the lanes of `v` and then `next`, of at most a block. Highway slides zeros
 // in.
 template <int n>

@@ -1,0 +1,227 @@
+// Windows as the best of ever more neighbours, by doubling: of 2, of 4, ... and, in the end, of as many as a window
+// has, where the two halves may overlap.
+//
+//   of 2   x0x1 x1x2 x2x3 ...      of 4   x0-x3 x1-x4 ...      of 7   x0-x3 and x3-x6, x1-x4 and x4-x7 ...
+//
+// Where windows start several cells apart, so many cells are a group; a window is whole groups and then, maybe, the
+// first few cells of the next one.
+#pragma once
+
+#include "kernels/window_line.h"
+#include "kernels/window_list.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+constexpr int64_t kMostGroups = 16;  // of a window
+constexpr int kMostDoublings = 4;
+
+// Whether lanes of a vector and the next one are looked up at little cost.
+template <class Lane>
+constexpr bool kDoublesWindows = kVectorBytes > 16 && sizeof(Lane) >= 4;
+// Columns that windows may start apart: to take every third lane of three vectors is cheap only with AVX-512.
+constexpr int64_t kMostApart = kVectorBytes == 64 ? 3 : 2;
+
+inline bool is_doubled(const PoolAxis& axis) {
+  return !axis.even && axis.grain == 1 && axis.step <= kMostGroups && axis.length / axis.step <= kMostGroups;
+}
+// No window of columns reaches further than into the next group of vectors.
+template <class Lane>
+bool doubles_windows(const PoolJob& job) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  const PoolAxis &rows = job.rows, &columns = job.columns;
+  if (!kDoublesWindows<Lane> || !is_doubled(rows) || !is_doubled(columns)) return false;
+  if (columns.step > kMostApart || columns.length > columns.step * kLanes) return false;
+  return rows.length > 1 || columns.length > 1;
+}
+
+// How far apart are two neighbours that are combined, each time.
+struct Doublings {
+  int64_t groups, rest;  // of a window, and its cells beyond
+  int count = 0;
+  int64_t by[kMostDoublings] = {};
+
+  explicit Doublings(const PoolAxis& axis) : groups(axis.length / axis.step), rest(axis.length % axis.step) {
+    for (int64_t known = 1; known < groups; known += by[count++]) {
+      by[count] = known < groups - known ? known : groups - known;
+    }
+  }
+};
+
+// Of columns, lanes of a vector and the next one as far apart.
+template <class Lane>
+struct ColumnDoublings {
+  using Place = typename IntegerOf<sizeof(Lane)>::type;
+  using Places = Vector<Place, kVectorBytes>;
+
+  Doublings of;
+  Places lanes[kMostDoublings], rest;
+
+  explicit ColumnDoublings(const PoolAxis& axis) : of(axis) {
+    for (int i = 0; i < of.count; ++i) lanes[i] = lane_numbers<Place>() + static_cast<Place>(of.by[i]);
+    rest = lane_numbers<Place>() + static_cast<Place>(of.groups);
+  }
+};
+
+// Lanes of a vector and the next one.
+template <class Lane, bool indexed, class Places>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> looked_up(const Cells<Lane, indexed>& cells, const Cells<Lane, indexed>& next,
+                                                   Places lanes) {
+  using V = Vector<Lane, kVectorBytes>;
+  Cells<Lane, indexed> found;
+  found.key = reinterpret_cast<V>(
+      two_tables_lookup_lanes(reinterpret_cast<Places>(cells.key), reinterpret_cast<Places>(next.key), lanes));
+  if constexpr (indexed) {
+    found.position = reinterpret_cast<V>(two_tables_lookup_lanes(reinterpret_cast<Places>(cells.position),
+                                                                 reinterpret_cast<Places>(next.position), lanes));
+  }
+  return found;
+}
+
+// Of `step` vectors of cells, in groups of `step`, one vector of the first of each group, one of the second, ...
+template <int step, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE void in_groups(const Cells<Lane, indexed>* cells, Cells<Lane, indexed>* of_groups) {
+  if constexpr (step == 1) {
+    of_groups[0] = cells[0];
+  } else if constexpr (step == 2) {
+    of_groups[0] = in_order(every_other_lane<0>(cells[0], cells[1]));
+    of_groups[1] = in_order(every_other_lane<1>(cells[0], cells[1]));
+  } else {
+    of_groups[0] = third_lanes<0>(cells[0], cells[1], cells[2]);
+    of_groups[1] = third_lanes<1>(cells[0], cells[1], cells[2]);
+    of_groups[2] = third_lanes<2>(cells[0], cells[1], cells[2]);
+  }
+}
+
+// What walks of a job have in common. There is room for the groups of four vectors.
+template <class Lane, bool indexed>
+struct DoubledParts {
+  Doublings rows;
+  ColumnDoublings<Lane> columns;
+  Line<Lane, indexed> scratch;
+};
+
+// What a walk over so many vectors knows, of windows that start `step` columns apart: the rows above lie in scratch.
+template <class Lane, bool indexed, int step_, int vectors_>
+class DoubledWindows {
+  static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  using Best = Cells<Lane, indexed>;
+  using RowLine = Line<Lane, indexed>;
+
+ public:
+  static constexpr int step = step_, vectors = vectors_, kRead = step * vectors;
+  static constexpr int kEdge = step == 1 ? 1 : 2;  // vectors that the walk on the left has to know
+
+  DoubledWindows(const PoolJob& job, const DoubledParts<Lane, indexed>& parts)
+      : rows_(parts.rows), columns_(parts.columns), row_step_(job.rows.step), known_(parts.scratch) {
+    int64_t cell = 0;
+    for (int i = 0; i < rows_.count; ++i) {
+      at_[i] = begin_[i] = cell;
+      cell += rows_.by[i] * kRead * kLanes;
+      end_[i] = cell;
+    }
+  }
+
+  // Groups of rows that begin() takes before the first line.
+  int64_t before() const { return rows_.rest > 0 ? rows_.groups : rows_.groups - 1; }
+
+  // Rows that the last line reads beyond its windows, as the next ones begin in the same group.
+  int64_t beyond() const { return rows_.groups > 0 && rows_.rest > 0 ? row_step_ - rows_.rest : 0; }
+
+  template <class NextRow>
+  ONNX_MAXPOOL_INLINE void begin(const NextRow& next_row) {
+    next_row(last_);
+    follow_rows(next_row, row_step_ - 1, last_);
+    double_rows(last_);
+  }
+
+  template <class NextRow, class SkipRow>
+  ONNX_MAXPOOL_INLINE void line(const NextRow& next_row, const SkipRow& skip_row, Best* here) {
+    const int64_t first = rows_.rest > 0 ? rows_.rest : row_step_;
+    Best group[kRead];
+    next_row(group);
+    follow_rows(next_row, first - 1, group);
+    copy_all<kRead>(group, here);
+    if (rows_.groups == 0) {
+      for (int64_t row = first; row < row_step_; ++row) skip_row();
+    } else if (rows_.rest == 0) {
+      double_rows(here);
+    } else {
+      copy_all<kRead>(last_, here);
+      follow_all<kRead>(here, group);
+      follow_rows(next_row, row_step_ - first, group);
+      double_rows(group);
+      copy_all<kRead>(group, last_);
+    }
+  }
+
+  // The windows of a line of the best over rows. `edge` is the next vector's, and then the first one's.
+  ONNX_MAXPOOL_INLINE void windows(const Best* here, Best* edge, Best* found) const {
+    Best all[vectors + 1], rest[vectors + 1];
+    all[vectors] = edge[0];
+    rest[vectors] = edge[kEdge - 1];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      Best cells[step];
+      in_groups<step>(here + v * step, cells);
+      rest[v] = all[v] = cells[0];
+      if constexpr (step > 1) all[v] = either(all[v], cells[1]);
+      if constexpr (step > 2) {
+        if (columns_.of.rest > 1) rest[v] = all[v];
+        all[v] = either(all[v], cells[2]);
+      }
+    }
+    edge[0] = all[0];
+    edge[kEdge - 1] = rest[0];
+    for (int i = 0; i < columns_.of.count; ++i) {
+      const auto lanes = columns_.lanes[i];
+#pragma GCC unroll 8
+      for (int v = 0; v <= vectors; ++v)
+        all[v] = either(all[v], looked_up(all[v], all[v < vectors ? v + 1 : v], lanes));
+    }
+    if (step == 1 || columns_.of.rest == 0) {
+      copy_all<vectors>(all, found);
+    } else if (columns_.of.groups == 0) {
+      copy_all<vectors>(rest, found);
+    } else {
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) found[v] = either(all[v], looked_up(rest[v], rest[v + 1], columns_.rest));
+    }
+  }
+
+ private:
+  template <class NextRow>
+  static ONNX_MAXPOOL_INLINE void follow_rows(const NextRow& next_row, int64_t count, Best* best) {
+    for (int64_t row = 0; row < count; ++row) {
+      Best next[kRead];
+      next_row(next);
+      follow_all<kRead>(best, next);
+    }
+  }
+
+  // What is known of the groups of rows before, and of this one.
+  ONNX_MAXPOOL_INLINE void double_rows(Best* group) {
+    for (int i = 0; i < rows_.count; ++i) {
+      const RowLine known = line_at(known_, at_[i]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kRead; ++v) {
+        Best best = known.at(v * kLanes);
+        known.set(v * kLanes, group[v]);
+        follow(best, group[v]);
+        group[v] = best;
+      }
+      const int64_t next = at_[i] + kRead * kLanes;
+      at_[i] = next < end_[i] ? next : begin_[i];
+    }
+  }
+
+  const Doublings& rows_;
+  const ColumnDoublings<Lane>& columns_;
+  const int64_t row_step_;
+  const RowLine known_;
+  int64_t at_[kMostDoublings], begin_[kMostDoublings], end_[kMostDoublings];
+  Best last_[kRead] = {};
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

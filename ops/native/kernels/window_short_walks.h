@@ -1,0 +1,99 @@
+// What a walk keeps in registers, of windows whose sides are known when code is compiled.
+#pragma once
+
+#include "kernels/window_short.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+// Of `height` rows, `row_step` apart, and `length` columns, `step` apart; where `length` is 0 the job knows, at most
+// `kMost`. What window_doublings.h has of any windows is the same otherwise.
+template <class Lane, bool indexed, int height, int length, int step_, int row_step, int vectors_, int kMost>
+class ShortWalk {
+  using Best = Cells<Lane, indexed>;
+
+ public:
+  static constexpr int step = step_, vectors = vectors_, kRead = step * vectors, kEdge = 1;
+
+  template <class Parts>
+  ShortWalk(const PoolJob& job, const Parts&) : length_(job.columns.length) {}
+
+  static constexpr int64_t before() { return 1; }
+  static constexpr int64_t beyond() { return 0; }
+
+  template <class NextRow>
+  ONNX_MAXPOOL_INLINE void begin(const NextRow& next_row) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kKept; ++i) {
+      Best row[kRead];
+      next_row(row);
+      add(row, i + 1);
+    }
+  }
+
+  template <class NextRow, class SkipRow>
+  ONNX_MAXPOOL_INLINE void line(const NextRow& next_row, const SkipRow&, Best* here) {
+    Best row[kRead];
+    next_row(row);
+    copy_all<kRead>(kKept > 0 ? known_[kKept > 0 ? kKept - 1 : 0] : row, here);
+    if constexpr (kKept > 0) follow_all<kRead>(here, row);
+    if constexpr (row_step == 2) {
+      next_row(row);
+      follow_all<kRead>(here, row);
+    }
+    if constexpr (kKept > 0) add(row, kKept);
+  }
+
+  // The windows of a line of the best over rows. `edge` is the next vector's, and then the first one's.
+  ONNX_MAXPOOL_INLINE void windows(const Best* here, Best* edge, Best* found) const {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      found[v] = window(here + v * step, v + 1 < vectors ? here[(v + 1) * step] : edge[0]);
+    }
+    edge[0] = here[0];
+  }
+
+ private:
+  static constexpr int kKept = height - row_step;  // rows that the next windows have, too
+
+  ONNX_MAXPOOL_INLINE void add(const Best* row, int rows) {
+#pragma GCC unroll 8
+    for (int i = rows - 1; i > 0; --i) {
+      copy_all<kRead>(known_[i - 1], known_[i]);
+      follow_all<kRead>(known_[i], row);
+    }
+    copy_all<kRead>(row, known_[0]);
+  }
+
+  ONNX_MAXPOOL_INLINE Best window(const Best* here, const Best& next) const {
+    if constexpr (step == 2) {
+      const Best even = every_other_lane<0>(here[0], here[1]), odd = every_other_lane<1>(here[0], here[1]);
+      const Best both = in_order(either(even, odd));
+      if constexpr (length == 2) return both;
+      return either(both, slid_down<1>(in_order(even), next));
+    } else if constexpr (length > 5) {
+      // Windows of two first, then of four.
+      const Best two = either(*here, slid_down<1>(*here, next)), next_two = either(next, slid_down<1>(next, next));
+      const Best four = either(two, slid_down<2>(two, next_two));
+      return length == 6 ? either(four, slid_down<4>(two, next_two))
+                         : either(either(four, slid_down<4>(two, next_two)), slid_down<6>(*here, next));
+    } else if constexpr (length > 0) {
+      return slid_windows<length>(*here, next);
+    } else {
+      if (length_ == 1) return *here;
+      if (length_ == 2) return slid_windows<2>(*here, next);
+      if constexpr (kMost > 3) {
+        if (length_ == 4) return slid_windows<4>(*here, next);
+        if (length_ == 5) return slid_windows<5>(*here, next);
+      }
+      return slid_windows<3>(*here, next);
+    }
+  }
+
+  const int64_t length_;
+  // The best of the last row, of the last two, ..., of those that the next windows have.
+  Best known_[kKept > 0 ? kKept : 1][kRead];
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
