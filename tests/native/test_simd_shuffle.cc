@@ -52,7 +52,7 @@ struct Concat {
 };
 
 template <class Key, int bytes>
-struct EveryThird {
+struct ThirdLanes {
   static constexpr int kLanes = bytes / sizeof(Key);
   static void run(Random& random) {
     const Keys<Key, kLanes> a(random), b(random), c(random);
@@ -248,7 +248,7 @@ struct TransposeHalf {
 void test_shuffle() {
   for_each_vector<Interleave>();
   for_each_vector<Concat>();
-  for_each_vector<EveryThird>();
+  for_each_vector<ThirdLanes>();
   for_each_vector<SlideDown>();
   for_each_vector<Combine>();
   for_each_vector<Blocks>();

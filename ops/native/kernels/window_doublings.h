@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kMostGroups = 16;  // of a window
 constexpr int kMostDoublings = 4;
+constexpr int64_t kMostKnown = (kMostGroups - 1) * 4;  // vectors, where a walk takes four of a row
 
 // Whether lanes of a vector and the next one are looked up at little cost.
 template <class Lane>
@@ -93,7 +94,7 @@ ONNX_MAXPOOL_INLINE void in_groups(const Cells<Lane, indexed>* cells, Cells<Lane
   }
 }
 
-// What walks of a job have in common. There is room for the groups of four vectors.
+// What walks of a job have in common. The scratch has room for kMostKnown vectors.
 template <class Lane, bool indexed>
 struct DoubledParts {
   Doublings rows;
@@ -111,6 +112,7 @@ class DoubledWindows {
  public:
   static constexpr int step = step_, vectors = vectors_, kRead = step * vectors;
   static constexpr int kEdge = step == 1 ? 1 : 2;  // vectors that the walk on the left has to know
+  static_assert(kRead <= 4, "kMostKnown has room");
 
   DoubledWindows(const PoolJob& job, const DoubledParts<Lane, indexed>& parts)
       : rows_(parts.rows), columns_(parts.columns), row_step_(job.rows.step), known_(parts.scratch) {

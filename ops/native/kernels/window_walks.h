@@ -1,11 +1,14 @@
-// The plan by walks: short windows that start one or two cells apart. A walk goes down the map's rows, over a few
-// vectors of columns at a time, and keeps in registers what is known of the rows above: each row is loaded once,
-// however many windows it is in, and rows and outputs are taken in the order of memory. Where windows start two columns
-// apart, as many of them take two vectors, of which they are every other lane.
+// The plan by walks: windows that overlap or lie near one another. A walk goes down the map's rows, over a few vectors
+// of columns at a time, and keeps what is known of the rows above: each row is loaded once, however many windows it is
+// in, and rows and outputs are taken in the order of memory. Where windows start two or three columns apart, as many of
+// them take two or three vectors, of which they are every other or every third lane.
 //
 //   row 0    x0 x1 x2 x3 | x4 x5 x6 x7    known: best of rows 0 and 1
 //   row 1    x0 x1 x2 x3 | x4 x5 x6 x7
-//   row 2    x0 x1 x2 x3 | x4 x5 x6 x7    best of the three: windows of this and the next vector (window_short.h)
+//   row 2    x0 x1 x2 x3 | x4 x5 x6 x7    best of the three: windows of this and the next vector
+//
+// The most common windows, small squares, have code of their own, which keeps what is known in registers
+// (window_short_walks.h). For others it lies in scratch (window_doublings.h).
 //
 // Lines that have more vectors than fit the registers are walked from right to left, as what a line's last vector
 // leaves beyond its windows is overwritten by the next line's first. A walk finds the first vector of each line on its
@@ -21,7 +24,8 @@ namespace {
 constexpr int64_t kBand = 64;  // lines that are walked at once
 // Tensors of fewer bytes, cells and outputs, are mostly in a cache that is near: to fetch them would take longer.
 constexpr int64_t kFar = 4 << 20;
-// Rows and columns, of windows that start one column apart. With indices larger ones were no faster.
+// Rows and columns, of squares that start one cell apart and have code of their own. With indices larger ones were no
+// faster.
 template <class Lane, bool indexed>
 constexpr int kMostWalked = indexed                                   ? 3
                             : kVectorBytes == 64 && sizeof(Lane) >= 4 ? 7
@@ -34,7 +38,7 @@ int64_t output_bytes(const PoolJob& job, int64_t element_size) {
   return element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
 }
 
-// Whether windows start two columns apart, of those that are walked: squares of two or three, one or two rows apart.
+// The same two columns apart: squares of two or three, one or two rows apart.
 inline bool walks_by_two(const PoolAxis& rows, const PoolAxis& columns) {
   return slides_by(2, columns) && (slides_by(1, rows) || slides_by(2, rows)) && rows.length == columns.length &&
          (rows.length == 2 || rows.length == 3);
@@ -51,21 +55,21 @@ inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
   return {written, cells > written * lanes * columns.step ? written + 1 : written};
 }
 
+// Whether windows have code of their own. Where others cannot be doubled, those that are no squares have it, too.
 template <class Lane, bool indexed>
 bool is_short_walk(const PoolJob& job) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
   if (walks_by_two(rows, columns)) return true;
   constexpr int kMost = kMostWalked<Lane, indexed>;
   if (!slides_by(1, rows) || rows.length > kMost || !slides_by(1, columns) || columns.length > kMost) return false;
-  // Cells by themselves are copied (window_copy.h).
-  return rows.length == columns.length ? rows.length > 1 : !kDoublesWindows<Lane>;
+  return rows.length == columns.length ? rows.length > 1 : !kDoublesWindows<Lane>;  // one cell is copied
 }
 
 template <class Element, class Lane, bool indexed>
 class Walks {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kMost = kMostWalked<Lane, indexed>;
-  // Vectors of a row, of windows of any size.
+  // Vectors of a row, of windows that have no code of their own. Three columns apart they take three.
   static constexpr int kReadAtOnce = kAreNumbers<Lane> ? 4 : 2;
   static_assert(kMost <= kLanes + 1, "a window reaches no further than into the next vector");
   using Best = Cells<Lane, indexed>;
@@ -74,7 +78,7 @@ class Walks {
   using Writer = WindowWriter<Element, Lane, indexed>;
 
  public:
-  static constexpr int64_t kEdgeCells = 2 * kBand * kLanes, kKnownCells = (kMostGroups - 1) * 4 * kLanes;
+  static constexpr int64_t kEdgeCells = 2 * kBand * kLanes, kKnownCells = kMostKnown * kLanes;
   static constexpr int64_t kScratchBytes = (kEdgeCells + kKnownCells) * RowLine::kArrays * sizeof(Lane);
 
   Walks(const PoolJob& job, Lane* scratch)
@@ -196,7 +200,7 @@ class Walks {
     });
   }
 
-  // The same of windows of any size.
+  // The same of other windows.
   template <int step, class Write>
   ONNX_MAXPOOL_INLINE void pool_doubled(const Band& band, const Write& write) {
     constexpr int kAtOnce = kReadAtOnce > step ? kReadAtOnce / step : 1;
