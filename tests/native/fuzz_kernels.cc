@@ -297,9 +297,10 @@ PoolAxis some_axis(ByteSource& source, int64_t size, std::vector<Window>& window
   return axis;
 }
 
-// The same of short windows, up to four apart.
+// The same of windows as those of walks, mostly up to three apart.
 PoolAxis short_axis(ByteSource& source, int64_t size, int64_t length, std::vector<Window>& windows) {
-  const int64_t step = 1 + source.below(4), before = source.below(length), last = (size - 1 + before) / step;
+  const int64_t step = 1 + source.below(source.one_in(8) ? 17 : 3), before = source.below(length),
+                last = (size - 1 + before) / step;
   const int64_t beyond = source.below(length);  // how far the last window reaches beyond the axis, at most
   const int64_t count = std::min(last, std::max<int64_t>(size + before + beyond - length, 0) / step) + 1;
   for (int64_t i = 0; i < count; ++i) windows.push_back(naive::sliding_window(i, step, before, length, size));

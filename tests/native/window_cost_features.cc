@@ -23,6 +23,7 @@ template <class Cells>
 Features features_of(const PoolJob& job) {
   Features found = {};
   const LookupPieces pieces = lookup_pieces<typename Cells::Lane>(job);
+  const bool walks = WalkPool<typename Cells::Element, typename Cells::Lane, Cells::kIndexed>::takes(job);
   for (int i = 0; i < kConstants; ++i) {
     double constants[kConstants] = {};
     constants[i] = 1;
@@ -31,7 +32,7 @@ Features features_of(const PoolJob& job) {
     found.parts[i] = i < kFirst[1]      ? cost.by_rows()
                      : i < kFirst[2]    ? cost.by_maps()
                      : i < kFirst[3]    ? cost.by_planes()
-                     : i >= kFirst[4]   ? cost.by_walks()
+                     : i >= kFirst[4]   ? (walks ? cost.by_walks() : 0)
                      : pieces.count > 0 ? cost.by_lookups(pieces)
                                         : 0;
     found.model_chooses = !cost.is_one_long_window();

@@ -1,10 +1,10 @@
 // The maximum over windows that all planes share, and the index of its first cell. Compiled once per target.
 //
 // Where maps are small, planes lie side by side in the lanes (window_planes.h), where windows overlap much or maps are
-// narrow, a map's lines are taken together (window_maps.h), and short windows are looked up (window_lookups.h) or
-// walked (window_walks.h), if the caller says so: window_cost.h tells what each takes. Else lanes are neighbouring
-// cells of a row. For a row of windows the best over the map's rows goes into a line (window_line.h), from which
-// windows are taken in one of two ways:
+// narrow, a map's lines are taken together (window_maps.h), short windows are looked up (window_lookups.h), and those
+// of up to 16 rows and columns are walked (window_walks.h), if the caller says so: window_cost.h tells what each takes.
+// Else lanes are neighbouring cells of a row. For a row of windows the best over the map's rows goes into a line
+// (window_line.h), from which windows are taken in one of two ways:
 //   sliding:   neighbouring windows start one to three cells apart: the line is combined with itself (window_lines.h);
 //              short ones that start one apart need no line (window_short.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).

@@ -201,7 +201,7 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order_of_thirds(Cells<Lane, indexed>
   return cells;
 }
 
-// The same of one of the three, in order.
+// Lane i is lane 3*i + phase of the three vectors, in order at once: cheap with AVX-512.
 template <int phase, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> third_lanes(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b,
                                                      const Cells<Lane, indexed>& c) {

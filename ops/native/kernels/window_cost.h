@@ -301,18 +301,23 @@ class JobCost {
     const int64_t bands = (rows.count + at_once - 1) / at_once;
     const double walks = product((found.read + kWalked - 1) / kWalked, bands);
     const auto read = static_cast<double>(found.read * columns.step), written = static_cast<double>(found.written);
-    const int64_t known = rows.step * rows.count + (rows.length - rows.step) * bands;  // rows of a slice
+    const int64_t before = rows.length > rows.step ? rows.length - rows.step : 0;  // rows of a band's first window
+    const int64_t known = (rows.length - before) * rows.count + before * bands;    // rows of a slice
     const bool is_short = is_short_walk<Lane, indexed>(job_);
-    const double of_taps = is_short ? cost.tap * (static_cast<double>(rows.length - 1) * read +
-                                                  2 * static_cast<double>(columns.length - 1) * written)
-                                    : cost.doubling * (doubling_taps(rows) * read + doubling_taps(columns) * written);
+    // Groups of rows are doubled before a band's first line, too.
+    const double groups = lines_ + product(depth_.count, before / rows.step * bands);
+    const double of_taps =
+        is_short
+            ? cost.tap * lines_ *
+                  (static_cast<double>(rows.length - 1) * read + 2 * static_cast<double>(columns.length - 1) * written)
+            : cost.doubling * (doubling_taps(rows) * groups * read + doubling_taps(columns) * lines_ * written);
     const double of_plane = cost.walk * static_cast<double>(depth_.count) * walks +
                             cost.row * static_cast<double>(depth_.cells) * static_cast<double>(known) * read +
-                            cost.line * lines_ * written + lines_ * of_taps;
+                            cost.line * lines_ * written + of_taps;
     return kEnds * cost.walk + of_plane * static_cast<double>(job_.planes) + far(cost.far);
   }
 
-  // Of windows of any size: the cells of a group, what groups are combined by, and the cells beyond them.
+  // About how many vectors are combined for one of windows: cells of a group, groups, and the cells beyond.
   static double doubling_taps(const PoolAxis& axis) {
     const Doublings found(axis);
     return static_cast<double>(axis.step + found.count + (found.rest > 0));
@@ -361,7 +366,8 @@ PoolCosts costs_of(const PoolJob& job, bool maps, bool planes, bool walks) {
   const bool lookups = pieces.count > 0, are_listed = job.depth.windows && job.rows.windows && job.columns.windows;
   if (!are_listed) {  // other plans need lists
     // Of lines that long, a unit has few: a walk would take more time to begin than to go on.
-    const bool are_walked = walks && job.columns.windows && job.rows.count >= 4 * job.rows.length;
+    const int64_t most = job.rows.count < lines_per_unit(job) ? job.rows.count : lines_per_unit(job);
+    const bool are_walked = walks && job.columns.windows && most >= 4 * job.rows.length;
     return are_walked ? kOnlyWalks : kOnlyRows;
   }
   if (!maps && !planes && !lookups && !walks) return kOnlyRows;

@@ -15,33 +15,35 @@ namespace {
 
 constexpr int64_t kMostGroups = 16;  // of a window
 constexpr int kMostDoublings = 4;
-constexpr int64_t kMostKnown = (kMostGroups - 1) * 4;  // vectors, where a walk takes four of a row
+constexpr int64_t kMostKnownVectors = (kMostGroups - 1) * 4;  // where a walk takes four of a row
 
 // Whether lanes of a vector and the next one are looked up at little cost.
 template <class Lane>
 constexpr bool kDoublesWindows = kVectorBytes > 16 && sizeof(Lane) >= 4;
-// Columns that windows may start apart: to take every third lane of three vectors is cheap only with AVX-512.
-constexpr int64_t kMostApart = kVectorBytes == 64 ? 3 : 2;
+// How far apart windows may start. To take every third lane of three vectors is cheap only with AVX-512.
+constexpr int64_t kMostRowsApart = 16, kMostColumnsApart = kVectorBytes == 64 ? 3 : 2;
 
-inline bool is_doubled(const PoolAxis& axis) {
-  return !axis.even && axis.grain == 1 && axis.step <= kMostGroups && axis.length / axis.step <= kMostGroups;
+inline bool is_doubled(const PoolAxis& axis, int64_t most_apart) {
+  return !axis.even && axis.grain == 1 && axis.step <= most_apart && axis.length / axis.step <= kMostGroups;
 }
 // No window of columns reaches further than into the next group of vectors.
 template <class Lane>
 bool doubles_windows(const PoolJob& job) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   const PoolAxis &rows = job.rows, &columns = job.columns;
-  if (!kDoublesWindows<Lane> || !is_doubled(rows) || !is_doubled(columns)) return false;
-  if (columns.step > kMostApart || columns.length > columns.step * kLanes) return false;
-  return rows.length > 1 || columns.length > 1;
+  if (!kDoublesWindows<Lane> || !is_doubled(rows, kMostRowsApart) || !is_doubled(columns, kMostColumnsApart)) {
+    return false;
+  }
+  return columns.length <= columns.step * kLanes && (rows.length > 1 || columns.length > 1);
 }
 
 // How far apart are two neighbours that are combined, each time.
 struct Doublings {
-  int64_t groups, rest;  // of a window, and its cells beyond
+  int64_t groups = 1, rest = 0;  // of a window, and its cells beyond
   int count = 0;
   int64_t by[kMostDoublings] = {};
 
+  Doublings() = default;
   explicit Doublings(const PoolAxis& axis) : groups(axis.length / axis.step), rest(axis.length % axis.step) {
     for (int64_t known = 1; known < groups; known += by[count++]) {
       by[count] = known < groups - known ? known : groups - known;
@@ -49,18 +51,19 @@ struct Doublings {
   }
 };
 
-// Of columns, lanes of a vector and the next one as far apart.
+// Of columns, lanes of a vector and the next one as far apart, and those of the cells beyond groups.
 template <class Lane>
 struct ColumnDoublings {
   using Place = typename IntegerOf<sizeof(Lane)>::type;
   using Places = Vector<Place, kVectorBytes>;
 
-  Doublings of;
-  Places lanes[kMostDoublings], rest;
+  Doublings doublings;
+  Places lanes[kMostDoublings], rest_lanes;
 
-  explicit ColumnDoublings(const PoolAxis& axis) : of(axis) {
-    for (int i = 0; i < of.count; ++i) lanes[i] = lane_numbers<Place>() + static_cast<Place>(of.by[i]);
-    rest = lane_numbers<Place>() + static_cast<Place>(of.groups);
+  ColumnDoublings() = default;
+  explicit ColumnDoublings(const PoolAxis& axis) : doublings(axis) {
+    for (int i = 0; i < doublings.count; ++i) lanes[i] = lane_numbers<Place>() + static_cast<Place>(doublings.by[i]);
+    rest_lanes = lane_numbers<Place>() + static_cast<Place>(doublings.groups);
   }
 };
 
@@ -94,7 +97,7 @@ ONNX_MAXPOOL_INLINE void in_groups(const Cells<Lane, indexed>* cells, Cells<Lane
   }
 }
 
-// What walks of a job have in common. The scratch has room for kMostKnown vectors.
+// What walks of a job have in common. The scratch has room for kMostKnownVectors.
 template <class Lane, bool indexed>
 struct DoubledParts {
   Doublings rows;
@@ -102,7 +105,8 @@ struct DoubledParts {
   Line<Lane, indexed> scratch;
 };
 
-// What a walk over so many vectors knows, of windows that start `step` columns apart: the rows above lie in scratch.
+// What a walk over so many vectors knows, of windows that start `step` columns apart (window_walks.h says what it is
+// asked for). For each doubling a ring in scratch has what was known by[i] groups of rows ago.
 template <class Lane, bool indexed, int step_, int vectors_>
 class DoubledWindows {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
@@ -112,33 +116,32 @@ class DoubledWindows {
  public:
   static constexpr int step = step_, vectors = vectors_, kRead = step * vectors;
   static constexpr int kEdge = step == 1 ? 1 : 2;  // vectors that the walk on the left has to know
-  static_assert(kRead <= 4, "kMostKnown has room");
+  static_assert(kRead <= 4, "kMostKnownVectors are enough");
 
   DoubledWindows(const PoolJob& job, const DoubledParts<Lane, indexed>& parts)
       : rows_(parts.rows), columns_(parts.columns), row_step_(job.rows.step), known_(parts.scratch) {
-    int64_t cell = 0;
     for (int i = 0; i < rows_.count; ++i) {
-      at_[i] = begin_[i] = cell;
-      cell += rows_.by[i] * kRead * kLanes;
-      end_[i] = cell;
+      at_[i] = begin_[i];
+      begin_[i + 1] = begin_[i] + rows_.by[i] * kRead * kLanes;
     }
   }
-
-  // Groups of rows that begin() takes before the first line.
-  int64_t before() const { return rows_.rest > 0 ? rows_.groups : rows_.groups - 1; }
 
   // Rows that the last line reads beyond its windows, as the next ones begin in the same group.
   int64_t beyond() const { return rows_.groups > 0 && rows_.rest > 0 ? row_step_ - rows_.rest : 0; }
 
   template <class NextRow>
   ONNX_MAXPOOL_INLINE void begin(const NextRow& next_row) {
-    next_row(last_);
-    follow_rows(next_row, row_step_ - 1, last_);
-    double_rows(last_);
+    const int64_t before = rows_.rest > 0 ? rows_.groups : rows_.groups - 1;
+    for (int64_t group = 0; group < before; ++group) {
+      next_row(last_);
+      follow_rows(next_row, row_step_ - 1, last_);
+      double_rows(last_);
+    }
   }
 
   template <class NextRow, class SkipRow>
   ONNX_MAXPOOL_INLINE void line(const NextRow& next_row, const SkipRow& skip_row, Best* here) {
+    // The rest of a window are the first rows of a group that the next window has, too.
     const int64_t first = rows_.rest > 0 ? rows_.rest : row_step_;
     Best group[kRead];
     next_row(group);
@@ -157,7 +160,8 @@ class DoubledWindows {
     }
   }
 
-  // The windows of a line of the best over rows. `edge` is the next vector's, and then the first one's.
+  // The windows of a line of the best over rows. `edge` has what the walk on the right has left, and then what the one
+  // on the left needs: of the first group's vector its cells, and the first cells of groups that may be a rest.
   ONNX_MAXPOOL_INLINE void windows(const Best* here, Best* edge, Best* found) const {
     Best all[vectors + 1], rest[vectors + 1];
     all[vectors] = edge[0];
@@ -169,25 +173,25 @@ class DoubledWindows {
       rest[v] = all[v] = cells[0];
       if constexpr (step > 1) all[v] = either(all[v], cells[1]);
       if constexpr (step > 2) {
-        if (columns_.of.rest > 1) rest[v] = all[v];
+        if (columns_.doublings.rest > 1) rest[v] = all[v];
         all[v] = either(all[v], cells[2]);
       }
     }
     edge[0] = all[0];
     edge[kEdge - 1] = rest[0];
-    for (int i = 0; i < columns_.of.count; ++i) {
+    for (int i = 0; i < columns_.doublings.count; ++i) {
       const auto lanes = columns_.lanes[i];
 #pragma GCC unroll 8
       for (int v = 0; v <= vectors; ++v)
         all[v] = either(all[v], looked_up(all[v], all[v < vectors ? v + 1 : v], lanes));
     }
-    if (step == 1 || columns_.of.rest == 0) {
+    if (step == 1 || columns_.doublings.rest == 0) {
       copy_all<vectors>(all, found);
-    } else if (columns_.of.groups == 0) {
+    } else if (columns_.doublings.groups == 0) {
       copy_all<vectors>(rest, found);
     } else {
 #pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) found[v] = either(all[v], looked_up(rest[v], rest[v + 1], columns_.rest));
+      for (int v = 0; v < vectors; ++v) found[v] = either(all[v], looked_up(rest[v], rest[v + 1], columns_.rest_lanes));
     }
   }
 
@@ -201,7 +205,7 @@ class DoubledWindows {
     }
   }
 
-  // What is known of the groups of rows before, and of this one.
+  // The best of this group of rows becomes that of all groups of a window.
   ONNX_MAXPOOL_INLINE void double_rows(Best* group) {
     for (int i = 0; i < rows_.count; ++i) {
       const RowLine known = line_at(known_, at_[i]);
@@ -213,7 +217,7 @@ class DoubledWindows {
         group[v] = best;
       }
       const int64_t next = at_[i] + kRead * kLanes;
-      at_[i] = next < end_[i] ? next : begin_[i];
+      at_[i] = next < begin_[i + 1] ? next : begin_[i];
     }
   }
 
@@ -221,8 +225,8 @@ class DoubledWindows {
   const ColumnDoublings<Lane>& columns_;
   const int64_t row_step_;
   const RowLine known_;
-  int64_t at_[kMostDoublings], begin_[kMostDoublings], end_[kMostDoublings];
-  Best last_[kRead] = {};
+  int64_t at_[kMostDoublings], begin_[kMostDoublings + 1] = {0};
+  Best last_[kRead] = {};  // the best of the whole groups before, where windows have a rest
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// Of `height` rows, `row_step` apart, and `length` columns, `step` apart; where `length` is 0 the job knows, at most
-// `kMost`. What window_doublings.h has of any windows is the same otherwise.
+// What a walk over so many vectors knows (window_walks.h says what it is asked for), of windows of `height` rows,
+// `row_step` apart, and `length` columns, `step` apart. Where `length` is 0 the job knows it, at most `kMost`.
 template <class Lane, bool indexed, int height, int length, int step_, int row_step, int vectors_, int kMost>
 class ShortWalk {
   using Best = Cells<Lane, indexed>;
@@ -18,7 +18,6 @@ class ShortWalk {
   template <class Parts>
   ShortWalk(const PoolJob& job, const Parts&) : length_(job.columns.length) {}
 
-  static constexpr int64_t before() { return 1; }
   static constexpr int64_t beyond() { return 0; }
 
   template <class NextRow>
@@ -44,7 +43,6 @@ class ShortWalk {
     if constexpr (kKept > 0) add(row, kKept);
   }
 
-  // The windows of a line of the best over rows. `edge` is the next vector's, and then the first one's.
   ONNX_MAXPOOL_INLINE void windows(const Best* here, Best* edge, Best* found) const {
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {

@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kBand = 64;  // lines that are walked at once
 // Tensors of fewer bytes, cells and outputs, are mostly in a cache that is near: to fetch them would take longer.
 constexpr int64_t kFar = 4 << 20;
-// Rows and columns, of squares that start one cell apart and have code of their own. With indices larger ones were no
+// Rows and columns, of windows that start one cell apart and have code of their own. With indices larger ones were no
 // faster.
 template <class Lane, bool indexed>
 constexpr int kMostWalked = indexed                                   ? 3
@@ -38,7 +38,7 @@ int64_t output_bytes(const PoolJob& job, int64_t element_size) {
   return element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
 }
 
-// The same two columns apart: squares of two or three, one or two rows apart.
+// Of windows that start two columns apart, squares of two or three have code of their own, one or two rows apart.
 inline bool walks_by_two(const PoolAxis& rows, const PoolAxis& columns) {
   return slides_by(2, columns) && (slides_by(1, rows) || slides_by(2, rows)) && rows.length == columns.length &&
          (rows.length == 2 || rows.length == 3);
@@ -55,14 +55,18 @@ inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
   return {written, cells > written * lanes * columns.step ? written + 1 : written};
 }
 
-// Whether windows have code of their own. Where others cannot be doubled, those that are no squares have it, too.
+// With AVX-512 oblongs take as long by doubling as by code of their own.
+template <class Lane>
+constexpr bool kWalksOblongs = kVectorBytes < 64 || !kDoublesWindows<Lane>;
+
+// Whether windows have code of their own: small squares and, where it is worth it, oblongs.
 template <class Lane, bool indexed>
 bool is_short_walk(const PoolJob& job) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
   if (walks_by_two(rows, columns)) return true;
   constexpr int kMost = kMostWalked<Lane, indexed>;
   if (!slides_by(1, rows) || rows.length > kMost || !slides_by(1, columns) || columns.length > kMost) return false;
-  return rows.length == columns.length ? rows.length > 1 : !kDoublesWindows<Lane>;  // one cell is copied
+  return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane>;  // one cell is copied
 }
 
 template <class Element, class Lane, bool indexed>
@@ -78,7 +82,8 @@ class Walks {
   using Writer = WindowWriter<Element, Lane, indexed>;
 
  public:
-  static constexpr int64_t kEdgeCells = 2 * kBand * kLanes, kKnownCells = kMostKnown * kLanes;
+  static constexpr int64_t kEdgeCells = 2 * kBand * kLanes,
+                           kKnownCells = (kDoublesWindows<Lane> ? kMostKnownVectors : 0) * kLanes;
   static constexpr int64_t kScratchBytes = (kEdgeCells + kKnownCells) * RowLine::kArrays * sizeof(Lane);
 
   Walks(const PoolJob& job, Lane* scratch)
@@ -94,8 +99,8 @@ class Walks {
         is_far_(tensor_bytes(job) > kFar),
         is_short_(is_short_walk<Lane, indexed>(job)),
         bests_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
-        parts_{Doublings(job.rows),
-               ColumnDoublings<Lane>(job.columns),
+        parts_{is_short_ ? Doublings() : Doublings(job.rows),
+               is_short_ ? ColumnDoublings<Lane>() : ColumnDoublings<Lane>(job.columns),
                {scratch + RowLine::kArrays * kEdgeCells,
                 scratch + RowLine::kArrays * kEdgeCells + (RowLine::kArrays - 1) * kKnownCells}} {
     const int64_t step = job.columns.step;
@@ -150,7 +155,7 @@ class Walks {
         if (!is_short_) {
           if (job_.columns.step == 1) return pool_doubled<1>(band, write);
           if (job_.columns.step == 2) return pool_doubled<2>(band, write);
-          if constexpr (kMostApart == 3) pool_doubled<3>(band, write);
+          if constexpr (kMostColumnsApart == 3) pool_doubled<3>(band, write);
           return;
         }
       }
@@ -164,7 +169,7 @@ class Walks {
         with_number(height, [&](auto side) {
           if constexpr (side.value > 1) pool_columns<side.value, side.value, 1, 1>(band, write);
         });
-      } else if constexpr (!kDoublesWindows<Lane>) {
+      } else if constexpr (kWalksOblongs<Lane>) {
         with_number(height, [&](auto side) { pool_columns<side.value, 0, 1, 1>(band, write); });
       }
     });
@@ -232,7 +237,9 @@ class Walks {
   // Of a walk, in one register.
   enum : int { kHasLeft = 1, kHasRight = 2, kLeavesLast = 4, kHasSlices = 8, kIsFar = 16, kIsAtEnd = 32 };
 
-  // The windows of so many vectors, from this one on.
+  // The windows of so many vectors, from this one on. What is known of the rows above is up to `Windows`, a ShortWalk
+  // or DoubledWindows: begin() reads the rows before the first line's last ones, line() gives a line of the best over
+  // rows, windows() combines its columns, and beyond() tells how many rows the last line reads that no window has.
   template <class Windows, class Write>
   ONNX_MAXPOOL_NOINLINE void walk(const Band& band, int64_t first_vector, Write write) {
     constexpr int step = Windows::step, vectors = Windows::vectors;
@@ -296,7 +303,7 @@ class Walks {
       }
       skip_row();
     };
-    for (int64_t i = windows.before(); i > 0; --i) windows.begin(next_row);
+    windows.begin(next_row);
     int64_t to = begin;
     for (int64_t i = 0; i < lines * kLanes; i += kLanes, to += count) {
       Best here[kRead], edge[kEdge], found[vectors];
