@@ -143,12 +143,14 @@ static inline int64_t channels_of_block(const RoiJob& job, int64_t block, int64_
   return channels_from(job, block * most, most);
 }
 
-// Where channels of a unit of kSingleBinsChannels have more bytes than this, all its ROIs read some of them before any
+// A unit of kSingleBinsChannels that has more ROIs is taken to read all of its channels.
+constexpr int64_t kSingleBinsRois = 64;
+// Where it reads more bytes than this, all its ROIs read some of the channels before any
 // reads others: as many as have half of the bytes, or one. Without a division where they have no more.
-static inline int64_t single_bins_channels_at_once(int64_t channels, int64_t plane_bytes) {
+static inline int64_t single_bins_channels_at_once(int64_t channels, int64_t channel_bytes) {
   constexpr int64_t kMost = int64_t{1} << 19;
-  if (channels * plane_bytes <= kMost) return channels;
-  return plane_bytes < kMost / 2 ? kMost / 2 / plane_bytes : 1;
+  if (channels * channel_bytes <= kMost) return channels;
+  return channel_bytes < kMost / 2 ? kMost / 2 / channel_bytes : 1;
 }
 
 // One kernel for elements of one width. Units may run in any order and on any thread, each with `scratch_bytes(job)` of

@@ -16,10 +16,8 @@ class SingleBinsPool {
   // Returns whether all is pooled: where a number was NaN, keys have to pool the unit.
   static bool run(const RoiJob& job, int64_t number, void*) {
     const RoiUnit unit = job.units[number];
-    const int64_t area = job.dims.height * job.dims.width, first = unit.block * kSingleBinsChannels,
-                  count = channels_from(job, first, kSingleBinsChannels);
-    const bool is_one = unit.end - unit.begin == 1;  // which reads nothing again
-    const int64_t step = is_one ? count : single_bins_channels_at_once(count, area * int64_t{sizeof(Key)});
+    const int64_t first = unit.block * kSingleBinsChannels, count = channels_from(job, first, kSingleBinsChannels),
+                  step = single_bins_channels_at_once(count, bytes_of_channel(job, unit));
     SingleBinsPool pool(job, unit.image);
     for (int64_t from = 0; from < count && !pool.has_nan_; from += step) {
       const RoiChannels channels = {first + from, count - from < step ? count - from : step};
@@ -29,6 +27,20 @@ class SingleBinsPool {
   }
 
  private:
+  // That a unit reads, with one more line of memory for each row. An only ROI reads nothing again.
+  static int64_t bytes_of_channel(const RoiJob& job, const RoiUnit& unit) {
+    constexpr int64_t kSize = sizeof(Key), kLine = 64;
+    const int64_t plane = job.dims.height * job.dims.width * kSize, rois = unit.end - unit.begin;
+    if (rois == 1) return 0;
+    if (rois > kSingleBinsRois) return plane;
+    int64_t bytes = 0;
+    for (int64_t i = unit.begin; i < unit.end; ++i) {
+      const RoiWindow rows = job.rows[job.rois_by_image[i]], columns = job.columns[job.rois_by_image[i]];
+      bytes += (rows.end - rows.start) * ((columns.end - columns.start) * kSize + kLine);
+    }
+    return bytes < plane ? bytes : plane;
+  }
+
   SingleBinsPool(const RoiJob& job, int64_t image)
       : job_(job),
         order_(job.order),

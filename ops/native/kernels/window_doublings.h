@@ -106,8 +106,9 @@ struct DoubledParts {
 };
 
 // What a walk over so many vectors knows, of windows that start `step` columns apart (window_walks.h says what it is
-// asked for). For each doubling a ring in scratch has what was known by[i] groups of rows ago.
-template <class Lane, bool indexed, int step_, int vectors_>
+// asked for). The first doubling needs the group of rows before; for each of the others a ring in scratch has what was
+// known by[i] groups ago. Where `rows_are_near`, windows start one row apart, and a group is one row.
+template <class Lane, bool indexed, int step_, int vectors_, bool rows_are_near>
 class DoubledWindows {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   using Best = Cells<Lane, indexed>;
@@ -134,13 +135,17 @@ class DoubledWindows {
     const int64_t before = rows_.rest > 0 ? rows_.groups : rows_.groups - 1;
     for (int64_t group = 0; group < before; ++group) {
       next_row(last_);
-      follow_rows(next_row, row_step_ - 1, last_);
+      if constexpr (!rows_are_near) follow_rows(next_row, row_step_ - 1, last_);
       double_rows(last_);
     }
   }
 
   template <class NextRow, class SkipRow>
   ONNX_MAXPOOL_INLINE void line(const NextRow& next_row, const SkipRow& skip_row, Best* here) {
+    if constexpr (rows_are_near) {
+      next_row(here);
+      return double_rows(here);
+    }
     // The rest of a window are the first rows of a group that the next window has, too.
     const int64_t first = rows_.rest > 0 ? rows_.rest : row_step_;
     Best group[kRead];
@@ -207,7 +212,13 @@ class DoubledWindows {
 
   // The best of this group of rows becomes that of all groups of a window.
   ONNX_MAXPOOL_INLINE void double_rows(Best* group) {
-    for (int i = 0; i < rows_.count; ++i) {
+    if (rows_.count == 0) return;
+    Best both[kRead];
+    copy_all<kRead>(before_, both);
+    copy_all<kRead>(group, before_);
+    follow_all<kRead>(both, group);
+    copy_all<kRead>(both, group);
+    for (int i = 1; i < rows_.count; ++i) {
       const RowLine known = line_at(known_, at_[i]);
 #pragma GCC unroll 8
       for (int v = 0; v < kRead; ++v) {
@@ -226,7 +237,8 @@ class DoubledWindows {
   const int64_t row_step_;
   const RowLine known_;
   int64_t at_[kMostDoublings], begin_[kMostDoublings + 1] = {0};
-  Best last_[kRead] = {};  // the best of the whole groups before, where windows have a rest
+  Best before_[kRead] = {};  // the best of the last group
+  Best last_[kRead] = {};    // the best of the whole groups before, where windows have a rest
 };
 
 }  // namespace

@@ -44,15 +44,15 @@ inline bool walks_by_two(const PoolAxis& rows, const PoolAxis& columns) {
          (rows.length == 2 || rows.length == 3);
 }
 
-// Of a line: vectors of windows, and of the columns that these reach, in groups of as many as windows are columns
+// Of a line: vectors of windows, and of the map's columns that these reach, in groups of as many as windows are columns
 // apart. No window reaches further than into the next group.
 struct WalkVectors {
   int64_t written, read;
 };
 inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
   const int64_t written = (columns.count + lanes - 1) / lanes,
-                cells = columns.step * (columns.count - 1) + columns.length;
-  return {written, cells > written * lanes * columns.step ? written + 1 : written};
+                reached = columns.step * (columns.count - 1) + columns.length, there = columns.size - columns.first;
+  return {written, (reached < there ? reached : there) > written * lanes * columns.step ? written + 1 : written};
 }
 
 // With AVX-512 oblongs take as long by doubling as by code of their own.
@@ -209,8 +209,14 @@ class Walks {
   template <int step, class Write>
   ONNX_MAXPOOL_INLINE void pool_doubled(const Band& band, const Write& write) {
     constexpr int kAtOnce = kReadAtOnce > step ? kReadAtOnce / step : 1;
+    // The most common ones, where code of their own is worth its size. With AVX2, or with indices, they take as long.
+    constexpr bool kMayBeNear = kVectorBytes == 64 && !indexed && step == 1;
     each_walk<kAtOnce>([&](auto number, int64_t first) __attribute__((always_inline)) {
-      walk<DoubledWindows<Lane, indexed, step, number.value>>(band, first, write);
+      if (kMayBeNear && job_.rows.step == 1) {
+        walk<DoubledWindows<Lane, indexed, step, number.value, kMayBeNear>>(band, first, write);
+      } else {
+        walk<DoubledWindows<Lane, indexed, step, number.value, false>>(band, first, write);
+      }
     });
   }
 
@@ -318,7 +324,7 @@ class Walks {
         for (int n = 0; n < kEdge; ++n) edge[n] = bests.at(kEdge * i + n * kLanes);
       } else {
 #pragma GCC unroll 2
-        for (int n = 0; n < kEdge; ++n) edge[n] = here[kRead - 1];  // no window reaches there
+        for (int n = 0; n < kEdge; ++n) edge[n] = padding<Lane, indexed>();  // no window reaches cells there
       }
       windows.windows(here, edge, found);
 #pragma GCC unroll 8

@@ -259,9 +259,12 @@ double RoiCost::straight(double channels) const {
 double RoiCost::few_channels(double channels) const {
   if (!shape_.has_single_bins()) return few_channels_rois_ + channels * (few_channels_ + straight(channels));
   // All ROIs read so many channels before others, of which a unit has a whole number.
-  const auto plane_bytes = static_cast<int64_t>(element_bytes_) * shape_.height * shape_.width,
-             of_unit = static_cast<int64_t>(std::ceil(channels));
-  const double at_once = std::min(number(single_bins_channels_at_once(of_unit, plane_bytes)), channels);
+  const double plane_bytes = element_bytes_ * number(shape_.height * shape_.width),
+               read_bytes = shape_.rois <= kSingleBinsRois * static_cast<int64_t>(groups_) ? 64 * touched_ / groups_
+                                                                                           : plane_bytes;
+  const auto of_unit = static_cast<int64_t>(std::ceil(channels)),
+             bytes = static_cast<int64_t>(std::min(plane_bytes, read_bytes));
+  const double at_once = std::min(number(single_bins_channels_at_once(of_unit, bytes)), channels);
   return few_channels_rois_ * channels / at_once + channels * (few_channels_ + straight(at_once));
 }
 
