@@ -143,10 +143,10 @@ static inline int64_t channels_of_block(const RoiJob& job, int64_t block, int64_
   return channels_from(job, block * most, most);
 }
 
-// A unit of kSingleBinsChannels that has more ROIs is taken to read all of its channels.
+// A unit of kSingleBinsChannels that has more ROIs than this is taken to read all of its channels.
 constexpr int64_t kSingleBinsRois = 64;
-// Where it reads more bytes than this, all its ROIs read some of the channels before any
-// reads others: as many as have half of the bytes, or one. Without a division where they have no more.
+// How many channels all ROIs of such a unit read before any reads others: all, or, where these have more than kMost
+// bytes, as many as have half of that, or one. Without a division where they have no more.
 static inline int64_t single_bins_channels_at_once(int64_t channels, int64_t channel_bytes) {
   constexpr int64_t kMost = int64_t{1} << 19;
   if (channels * channel_bytes <= kMost) return channels;

@@ -27,7 +27,8 @@ class SingleBinsPool {
   }
 
  private:
-  // That a unit reads, with one more line of memory for each row. An only ROI reads nothing again.
+  // Bytes of each channel that a unit reads more than once, at most: those of its ROIs, with one more line of memory
+  // for each row, or all. An only ROI reads nothing again.
   static int64_t bytes_of_channel(const RoiJob& job, const RoiUnit& unit) {
     constexpr int64_t kSize = sizeof(Key), kLine = 64;
     const int64_t plane = job.dims.height * job.dims.width * kSize, rois = unit.end - unit.begin;

@@ -8,7 +8,7 @@
 //   row 2    x0 x1 x2 x3 | x4 x5 x6 x7    best of the three: windows of this and the next vector
 //
 // The most common windows, small squares, have code of their own, which keeps what is known in registers
-// (window_short_walks.h). For others it lies in scratch (window_doublings.h).
+// (window_short_walks.h). For others most of it lies in scratch (window_doublings.h).
 //
 // Lines that have more vectors than fit the registers are walked from right to left, as what a line's last vector
 // leaves beyond its windows is overwritten by the next line's first. A walk finds the first vector of each line on its
@@ -51,8 +51,8 @@ struct WalkVectors {
 };
 inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
   const int64_t written = (columns.count + lanes - 1) / lanes,
-                reached = columns.step * (columns.count - 1) + columns.length, there = columns.size - columns.first;
-  return {written, (reached < there ? reached : there) > written * lanes * columns.step ? written + 1 : written};
+                reached = columns.step * (columns.count - 1) + columns.length, map_end = columns.size - columns.first;
+  return {written, (reached < map_end ? reached : map_end) > written * lanes * columns.step ? written + 1 : written};
 }
 
 // With AVX-512 oblongs take as long by doubling as by code of their own.
@@ -209,7 +209,8 @@ class Walks {
   template <int step, class Write>
   ONNX_MAXPOOL_INLINE void pool_doubled(const Band& band, const Write& write) {
     constexpr int kAtOnce = kReadAtOnce > step ? kReadAtOnce / step : 1;
-    // The most common ones, where code of their own is worth its size. With AVX2, or with indices, they take as long.
+    // Windows that start one row and one column apart have code of their own where it is worth its size. With AVX2, or
+    // with indices, they take as long without.
     constexpr bool kMayBeNear = kVectorBytes == 64 && !indexed && step == 1;
     each_walk<kAtOnce>([&](auto number, int64_t first) __attribute__((always_inline)) {
       if (kMayBeNear && job_.rows.step == 1) {

@@ -16,8 +16,8 @@
 namespace onnx_maxpool {
 namespace {
 
-constexpr int64_t kUnitRois = 128;  // whose windows a thread finds at a time
-constexpr int64_t kFewestRois = 2;  // fill too few of a vector's lanes: the kernel takes longer for them
+constexpr int64_t kUnitRois = 128;    // whose windows a thread finds at a time
+constexpr int64_t kMostOneByOne = 2;  // whose windows are found without vectors, as few lanes would take longer
 
 constexpr const char* kColumns[] = {"batch", "x1", "y1", "x2", "y2"};
 
@@ -236,7 +236,7 @@ class RoiNode : public Kernel {
       BinWidths* const widths = bins_x > 1 ? windows.widths.data() + begin : nullptr;
       int64_t* const image = windows.image.data() + begin;
       for (int64_t i = 0; i < some; ++i) image[i] = static_cast<int64_t>(row[5 * i]);  // truncates toward zero (M10)
-      if (is_kernels && some > kFewestRois &&
+      if (is_kernels && some > kMostOneByOne &&
           kernels().roi_windows({row, is_double, some, scale_, x[2], x[3], bins_y, bins_x, rows, columns, widths})) {
         return;
       }

@@ -109,7 +109,7 @@ class Run {
   // The same for work(unit), of what comes before: too short to show how many threads the session has.
   template <class Work>
   void parallel_before(int64_t units, double cycles, const Work& work) const {
-    if (units == 1) return work(0);  // a small run would notice the calls
+    if (units == 1) return work(0);  // a small run would notice the calls by pointer
     const auto run = [](const void* w, int64_t unit, void*) { (*static_cast<const Work*>(w))(unit); };
     parallel({units, 0, cycles, false, &work, run});
   }
