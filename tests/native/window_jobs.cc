@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/window_plan.h"
-
 namespace {
 
 using namespace onnx_maxpool;
+using window_axis::even;
+using window_axis::sliding;
 
 using Clock = std::chrono::steady_clock;
 constexpr double kShortest = 300e-6;  // seconds of a sample
@@ -17,19 +17,9 @@ constexpr int kSamples = 5;
 constexpr int64_t kPlaces = 4096 / sizeof(Line);  // of a line in a page
 constexpr int64_t kManyCells = int64_t{1} << 21, kMostCells = int64_t{1} << 24;
 
-WindowAxis sliding(int64_t size, int64_t length, int64_t step, int64_t padding) {
-  WindowAxis out = {{size, (size + 2 * padding - length) / step + 1, false, -padding, step, length}, {}};
-  for (int64_t i = 0; i < out.axis.count; ++i) {
-    out.windows.push_back(clip({i * step - padding, i * step - padding + length}, size));
-  }
-  return out;
-}
-
-WindowAxis even(int64_t size, int64_t count) {
-  if (size % count == 0) return sliding(size, size / count, size / count, 0);
-  WindowAxis out = {{size, count, true, 0, 0, 0}, {}};
-  even_windows(size, count, [&](int64_t, Window window) { out.windows.push_back(window); });
-  return out;
+// Windows that do not overlap where they can share out the axis so.
+WindowAxis shared_out(int64_t size, int64_t count) {
+  return size % count == 0 ? sliding(size, size / count, size / count) : even(size, count);
 }
 
 // As rows of the benchmark's grid are drawn, but that more planes are a multiple of 256 or 4096 bytes, as those of
@@ -54,11 +44,11 @@ WindowShape some_shape(Random& random) {
     const int64_t depth = volume ? random.log_integer(4, 64) : 1;
     const int64_t kind = random.integer(0, 2), padded = random.integer(0, 1);
     const auto axis = [&](int64_t size) {
-      if (size == 1) return sliding(1, 1, 1, 0);
-      if (adaptive) return even(size, random.log_integer(1, 100));
+      if (size == 1) return sliding(1);
+      if (adaptive) return shared_out(size, random.log_integer(1, 100));
       const int64_t length = random.chance(0.6) ? random.integer(2, 3) : random.integer(1, volume ? 8 : 16);
       const int64_t step = kind == 0 ? length : kind == 1 ? 1 : random.integer(1, 3), padding = padded * (length / 2);
-      if (size + 2 * padding < length) return sliding(size, size, 1, 0);
+      if (size + 2 * padding < length) return sliding(size, size);
       return sliding(size, length, step, padding);
     };
     shape.depth = axis(depth);
@@ -117,7 +107,6 @@ void WindowJobs::draw(bool indexed) {
   do {
     shape_ = some_shape(random_);
   } while (shape_.indexed != indexed);
-  for (WindowAxis* axis : {&shape_.depth, &shape_.rows, &shape_.columns}) axis->axis.windows = axis->windows.data();
   const int64_t cells = shape_.depth.axis.size * shape_.rows.axis.size * shape_.columns.axis.size;
   // Where tensors lie in their pages decides which loads wait for which stores.
   const auto place = [&](std::vector<Line>& lines) { return lines.data() + random_.integer(0, kPlaces - 1); };
@@ -127,9 +116,9 @@ void WindowJobs::draw(bool indexed) {
           false,
           cells,
           shape_.planes,
-          shape_.depth.axis,
-          shape_.rows.axis,
-          shape_.columns.axis,
+          shape_.depth.listed(),
+          shape_.rows.listed(),
+          shape_.columns.listed(),
           order_of(shape_.type)};
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/element_type.h"
 #include "kernels/targets.h"
+#include "window_axis.h"
 
 constexpr int kPlans = std::size(onnx_maxpool::kPoolPlans);
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -27,12 +28,6 @@ class Random {
 
  private:
   std::mt19937_64 bits_;
-};
-
-// The windows of an axis, with their list.
-struct WindowAxis {
-  onnx_maxpool::PoolAxis axis;
-  std::vector<onnx_maxpool::Window> windows;
 };
 
 struct WindowShape {

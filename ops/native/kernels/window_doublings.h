@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMostGroups = 16;  // of a window
 constexpr int kMostDoublings = 4;
-constexpr int64_t kMostKnownVectors = (kMostGroups - 1) * 4;  // where a walk takes four of a row
+constexpr int64_t kMostKnownVectors = (kMostGroups - 2) * 4;  // where a walk takes four of a row
 
 // Whether lanes of a vector and the next one are looked up at little cost.
 template <class Lane>
@@ -26,6 +26,9 @@ constexpr int64_t kMostRowsApart = 16, kMostColumnsApart = kVectorBytes == 64 ? 
 inline bool is_doubled(const PoolAxis& axis, int64_t most_apart) {
   return !axis.even && axis.grain == 1 && axis.step <= most_apart && axis.length / axis.step <= kMostGroups;
 }
+// Whether windows may have more than one slice.
+inline bool has_slices(const PoolJob& job) { return job.depth.length != 1 || job.depth.grain != 1; }
+
 // No window of columns reaches further than into the next group of vectors.
 template <class Lane>
 bool doubles_windows(const PoolJob& job) {
@@ -107,7 +110,8 @@ struct DoubledParts {
 
 // What a walk over so many vectors knows, of windows that start `step` columns apart (window_walks.h says what it is
 // asked for). The first doubling needs the group of rows before; for each of the others a ring in scratch has what was
-// known by[i] groups ago. Where `rows_are_near`, windows start one row apart, and a group is one row.
+// known by[i] groups ago. Where `rows_are_near`, windows start one row apart, and a group is one row. Rows of several
+// slices are not in the order of positions, which are compared then.
 template <class Lane, bool indexed, int step_, int vectors_, bool rows_are_near>
 class DoubledWindows {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
@@ -120,8 +124,12 @@ class DoubledWindows {
   static_assert(kRead <= 4, "kMostKnownVectors are enough");
 
   DoubledWindows(const PoolJob& job, const DoubledParts<Lane, indexed>& parts)
-      : rows_(parts.rows), columns_(parts.columns), row_step_(job.rows.step), known_(parts.scratch) {
-    for (int i = 0; i < rows_.count; ++i) {
+      : rows_(parts.rows),
+        columns_(parts.columns),
+        row_step_(job.rows.step),
+        are_ordered_(!has_slices(job)),
+        known_(parts.scratch) {
+    for (int i = 1; i < rows_.count; ++i) {
       at_[i] = begin_[i];
       begin_[i + 1] = begin_[i] + rows_.by[i] * kRead * kLanes;
     }
@@ -158,7 +166,7 @@ class DoubledWindows {
       double_rows(here);
     } else {
       copy_all<kRead>(last_, here);
-      follow_all<kRead>(here, group);
+      add(here, group);
       follow_rows(next_row, row_step_ - first, group);
       double_rows(group);
       copy_all<kRead>(group, last_);
@@ -202,31 +210,38 @@ class DoubledWindows {
 
  private:
   template <class NextRow>
-  static ONNX_MAXPOOL_INLINE void follow_rows(const NextRow& next_row, int64_t count, Best* best) {
+  ONNX_MAXPOOL_INLINE void follow_rows(const NextRow& next_row, int64_t count, Best* best) const {
     for (int64_t row = 0; row < count; ++row) {
       Best next[kRead];
       next_row(next);
-      follow_all<kRead>(best, next);
+      add(best, next);
     }
+  }
+
+  // Later rows to what is known of earlier ones.
+  ONNX_MAXPOOL_INLINE void add(Best* best, const Best* next) const {
+    if (!indexed || are_ordered_) return follow_all<kRead>(best, next);
+#pragma GCC unroll 8
+    for (int v = 0; v < kRead; ++v) best[v] = either(best[v], next[v]);
   }
 
   // The best of this group of rows becomes that of all groups of a window.
   ONNX_MAXPOOL_INLINE void double_rows(Best* group) {
     if (rows_.count == 0) return;
-    Best both[kRead];
-    copy_all<kRead>(before_, both);
+    Best known[kRead];
+    copy_all<kRead>(before_, known);
     copy_all<kRead>(group, before_);
-    follow_all<kRead>(both, group);
-    copy_all<kRead>(both, group);
+    add(known, group);
+    copy_all<kRead>(known, group);
     for (int i = 1; i < rows_.count; ++i) {
-      const RowLine known = line_at(known_, at_[i]);
+      const RowLine ring = line_at(known_, at_[i]);
 #pragma GCC unroll 8
       for (int v = 0; v < kRead; ++v) {
-        Best best = known.at(v * kLanes);
-        known.set(v * kLanes, group[v]);
-        follow(best, group[v]);
-        group[v] = best;
+        known[v] = ring.at(v * kLanes);
+        ring.set(v * kLanes, group[v]);
       }
+      add(known, group);
+      copy_all<kRead>(known, group);
       const int64_t next = at_[i] + kRead * kLanes;
       at_[i] = next < begin_[i + 1] ? next : begin_[i];
     }
@@ -235,10 +250,11 @@ class DoubledWindows {
   const Doublings& rows_;
   const ColumnDoublings<Lane>& columns_;
   const int64_t row_step_;
+  const bool are_ordered_;
   const RowLine known_;
-  int64_t at_[kMostDoublings], begin_[kMostDoublings + 1] = {0};
-  Best before_[kRead] = {};  // the best of the last group
-  Best last_[kRead] = {};    // the best of the whole groups before, where windows have a rest
+  int64_t at_[kMostDoublings], begin_[kMostDoublings + 1] = {};  // of the rings, from the second doubling on
+  Best before_[kRead] = {};                                      // the best of the last group
+  Best last_[kRead] = {};  // the best of the whole groups before, where windows have a rest
 };
 
 }  // namespace

@@ -63,6 +63,7 @@ constexpr bool kWalksOblongs = kVectorBytes < 64 || !kDoublesWindows<Lane>;
 template <class Lane, bool indexed>
 bool is_short_walk(const PoolJob& job) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
+  if (indexed && has_slices(job)) return false;  // a walk does not come to cells in the order of their positions
   if (walks_by_two(rows, columns)) return true;
   constexpr int kMost = kMostWalked<Lane, indexed>;
   if (!slides_by(1, rows) || rows.length > kMost || !slides_by(1, columns) || columns.length > kMost) return false;
@@ -387,9 +388,7 @@ struct WalkPool : UnitsOfLines {
                                             : kVectorBytes > 16 || sizeof(Lane) == 4;
 
   static bool takes(const PoolJob& job) {
-    // Of several slices, a walk does not come to cells in the order of their positions.
-    if (!kIsFaster || (indexed && (job.depth.length != 1 || job.depth.grain != 1))) return false;
-    return is_short_walk<Lane, indexed>(job) || doubles_windows<Lane>(job);
+    return kIsFaster && (is_short_walk<Lane, indexed>(job) || doubles_windows<Lane>(job));
   }
 
   static size_t scratch_bytes(const PoolJob&) { return Walks<Element, Lane, indexed>::kScratchBytes; }

@@ -1,0 +1,117 @@
+// Of equal maxima, every plan on every target has the first one's index (G5), however it comes to a window's cells:
+// tensors here have few values.
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/element_type.h"
+#include "kernels/targets.h"
+#include "kernels/window.h"
+#include "oracle.h"
+#include "require.h"
+#include "stand_in_runtime.h"
+#include "window_cases.h"
+
+namespace {
+
+using namespace onnx_maxpool;
+
+class Pooled {
+ public:
+  Pooled(const WindowCase& of, ElementType type, bool indices_are_64_bits)
+      : of_(of), type_(type), cells_(of.depth.axis.size * of.rows.axis.size * of.columns.axis.size) {
+    job_.planes = of.planes;
+    job_.depth = of.depth.listed();
+    job_.rows = of.rows.listed();
+    job_.columns = of.columns.listed();
+    job_.order = order_of(type);
+    job_.indices_are_64_bits = indices_are_64_bits;
+    job_.index_step = cells_;
+    const Shape shape = {of.planes, job_.depth.count, job_.rows.count, job_.columns.count};
+    x_ = stand_in::tensor(type, {of.planes, cells_}, 0);
+    y_ = stand_in::tensor(type, shape, 0);
+    indices_ = stand_in::tensor(indices_are_64_bits ? ElementType::uint64_ : ElementType::uint32_, shape, 0);
+    job_.x = x_->block.data();
+    job_.y = y_->block.data();
+    job_.indices = indices_->block.data();
+    uint32_t random = 2463534242u;
+    for (int64_t i = 0; i < of.planes * cells_; ++i) {
+      random ^= random << 13;
+      random ^= random >> 17;
+      random ^= random << 5;
+      naive::set_number(type, x_->block.data(), i, random % 3);
+    }
+    set_expected();
+  }
+
+  // Returns by how many plans a target can pool it.
+  int check(const Kernels& kernels) {
+    int plans = 0;
+    for (const PoolPlan plan : kPoolPlans) {
+      const PoolKernel* const kernel = kernels.pool(job_, element_size(type_), plan);
+      if (!kernel) continue;
+      ++plans;
+      const stand_in::Block scratch(kernel->scratch_bytes(job_));
+      for (int64_t unit = 0; unit < kernel->units(job_); ++unit) kernel->run(job_, unit, scratch.data());
+      require_expected(std::string(kernels.target) + ", " + of_.name + ", by " +
+                       kPoolPlanNames[static_cast<int>(plan)] + ", type " + std::to_string(static_cast<int>(type_)));
+    }
+    return plans;
+  }
+
+ private:
+  void set_expected() {
+    const Shape sizes = {job_.depth.size, job_.rows.size, job_.columns.size};
+    for (int64_t plane = 0; plane < of_.planes; ++plane) {
+      for (const Window& z : of_.depth.windows) {
+        for (const Window& y : of_.rows.windows) {
+          for (const Window& x : of_.columns.windows) {
+            expected_.push_back(plane * cells_ + naive::winner(type_, job_.x, plane * cells_, sizes, {z, y, x}));
+          }
+        }
+      }
+    }
+  }
+
+  void require_expected(const std::string& name) const {
+    for (size_t i = 0; i < expected_.size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      const auto index = static_cast<int64_t>(naive::number(indices_->type, job_.indices, at));
+      require(index == expected_[i], name + ": index " + std::to_string(i) + " is " + std::to_string(index) +
+                                         ", expected " + std::to_string(expected_[i]));
+      require(naive::same(naive::number(type_, job_.y, at), naive::number(type_, job_.x, index)),
+              name + ": output " + std::to_string(i) + " is not the cell at its index");
+    }
+  }
+
+  const WindowCase& of_;
+  const ElementType type_;
+  const int64_t cells_;  // of a plane
+  std::unique_ptr<OrtValue> x_, y_, indices_;
+  PoolJob job_{};
+  std::vector<int64_t> expected_;
+};
+
+}  // namespace
+
+int main() {
+  constexpr ElementType kTypes[] = {ElementType::uint8_, ElementType::float16_, ElementType::float_,
+                                    ElementType::int64_};
+  for (const Target& target : targets()) {
+    if (!target.runs_here) continue;
+    int plans = 0, jobs = 0;
+    for (const WindowCase& each : window_cases()) {
+      for (const ElementType type : kTypes) {
+        for (const bool indices_are_64_bits : {false, true}) {
+          plans += Pooled(each, type, indices_are_64_bits).check(target.kernels);
+          ++jobs;
+        }
+      }
+    }
+    std::printf("%s: %d plans of %d jobs\n", target.kernels.target, plans, jobs);
+    require(plans >= 2 * jobs, "few plans were asked");
+  }
+  std::puts("all is well");
+  return 0;
+}
