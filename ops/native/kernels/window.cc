@@ -134,7 +134,7 @@ class WindowPool : public UnitsOfLines {
   void pool(int64_t begin, int64_t end, const Piece& piece) {
     if constexpr (sliding && kSlidesShort<Lane, indexed>) {
       if (is_slid<Lane, indexed>(job_.columns)) {
-        ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count);
+        ShortWindows<Element, Lane> windows(job_, columns_of(piece).start, piece.count);
         windows.pool(begin, end, writer_);
         has_nan_ |= windows.has_nan();
         return;
@@ -273,8 +273,8 @@ struct Pools {
   using Element = typename Cells::Element;
   using Lane = typename Cells::Lane;
   static constexpr bool kIndexed = Cells::kIndexed;
-  // Whether positions of narrower elements need 64 bits, as of 2^31 cells: too seldom for other plans to be worth their
-  // code.
+  // Whether positions of narrower elements need 64 bits, as of 2^31 cells: too seldom for more than the way that takes
+  // all windows to be worth its code.
   static constexpr bool kIsHuge = kIndexed && sizeof(Lane) == 8 && sizeof(Element) < 8;
   using Copies = CopyPool<Element, kIndexed>;
   using Planes = PlanesPool<Element, Lane, kIndexed>;
@@ -316,8 +316,10 @@ struct Pools {
 
   static const PoolKernel* by_rows(const PoolJob& job) {
     if (const PoolKernel* const kernel = one_way(job)) return kernel;
-    return is_sliding(job.columns, kVectorBytes / sizeof(Lane)) ? kernel_of<SlidingPool, Cells>()
-                                                                : kernel_of<GatheringPool, Cells>();
+    if constexpr (!kIsHuge) {
+      if (is_sliding(job.columns, kVectorBytes / sizeof(Lane))) return kernel_of<SlidingPool, Cells>();
+    }
+    return kernel_of<GatheringPool, Cells>();
   }
 
   static const PoolKernel* by_lookups([[maybe_unused]] const PoolJob& job) {

@@ -19,7 +19,7 @@ constexpr int64_t kMostKnownVectors = (kMostGroups - 2) * 4;  // where a walk ta
 
 // Whether lanes of a vector and the next one are looked up at little cost.
 template <class Lane>
-constexpr bool kDoublesWindows = kVectorBytes > 16 && sizeof(Lane) >= 4;
+constexpr bool kDoublesWindows = kVectorBytes == 64 ? sizeof(Lane) >= 2 : kVectorBytes > 16 && sizeof(Lane) >= 4;
 // How far apart windows may start. To take every third lane of three vectors is cheap only with AVX-512.
 constexpr int64_t kMostRowsApart = 16, kMostColumnsApart = kVectorBytes == 64 ? 3 : 2;
 

@@ -55,9 +55,9 @@ inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
   return {written, (reached < map_end ? reached : map_end) > written * lanes * columns.step ? written + 1 : written};
 }
 
-// With AVX-512 oblongs take as long by doubling as by code of their own.
+// With AVX-512 oblongs of wide lanes take as long by doubling as by code of their own.
 template <class Lane>
-constexpr bool kWalksOblongs = kVectorBytes < 64 || !kDoublesWindows<Lane>;
+constexpr bool kWalksOblongs = kVectorBytes < 64 || sizeof(Lane) < 4;
 
 // Whether windows have code of their own: small squares and, where it is worth it, oblongs.
 template <class Lane, bool indexed>

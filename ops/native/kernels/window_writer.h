@@ -31,33 +31,33 @@ class WindowWriter {
     if (count > kLanes) count = kLanes;
     if (output_ + kLanes > end_ || (indexed && output_ + count > plane_end_)) {
       write_lanes(best, count);
-    } else if (indexed && job_->indices_are_64_bits) {
-      place<uint64_t>().write(order_, 0, best);
     } else {
-      place<uint32_t>().write(order_, 0, best);
+      place().write(0, best);
     }
-    output_ += count;
-    if (indexed && output_ == plane_end_) next_plane();
+    add_outputs(count);
   }
 
   // The next `count` outputs, all of one plane: `cells_at(i)` has those from the i-th on, for each vector in turn.
   template <class CellsAt>
   ONNX_MAXPOOL_INLINE void write_line(int64_t count, CellsAt cells_at) {
-    if (indexed && job_->indices_are_64_bits) {
-      write_line_as<uint64_t>(count, cells_at);
-    } else {
-      write_line_as<uint32_t>(count, cells_at);
-    }
+    const Place to = place();
+    const int64_t fits = end_ - output_ - kLanes + 1, whole = count < fits ? count : fits;
+    int64_t i = 0;
+    for (; i < whole; i += kLanes) to.write(i, cells_at(i));
+    for (; i < count; i += kLanes) write_last(i, cells_at(i), count - i);
+    add_outputs(count);
   }
 
   // The same, where `line(write)` calls write(i, cells) for each vector itself.
   template <class WriteLine>
   ONNX_MAXPOOL_INLINE void write_line_by(int64_t count, const WriteLine& line) {
-    if (indexed && job_->indices_are_64_bits) {
-      write_line_by_as<uint64_t>(count, line);
-    } else {
-      write_line_by_as<uint32_t>(count, line);
-    }
+    const Place to = place();
+    const int64_t last = end_ - output_ - kLanes;
+    line([&](int64_t i, const Cells<Lane, indexed>& cells) __attribute__((always_inline)) {
+      if (i <= last) return to.write(i, cells);
+      write_last(i, cells, count - i);
+    });
+    add_outputs(count);
   }
 
   // The outputs of so many lines, all of one plane, which `all(write)` writes: write(i, cells) a vector, the i-th and
@@ -65,100 +65,82 @@ class WindowWriter {
   // beyond are overwritten later. write.fetch(i) has outputs brought into the second cache; they may be anyone's.
   template <class WriteAll>
   ONNX_MAXPOOL_INLINE void write_band(int64_t lines, const WriteAll& all) {
-    if (indexed && job_->indices_are_64_bits) {
-      write_band_as<uint64_t>(all);
-    } else {
-      write_band_as<uint32_t>(all);
-    }
-    output_ += lines * job_->columns.count;
-    if (indexed && output_ == plane_end_) next_plane();
+    all(BandWrite{place(), this, end_ - output_ - kLanes});
+    add_outputs(lines * job_->columns.count);
   }
 
  private:
   // What the next outputs need, in variables of its own, as the compiler takes any store for one to a member.
-  template <class Index>
   struct Place {
+    OutputOrder order;
     Element* values;
-    Index* indices;
-    Index first;
+    void* indices;
+    int64_t first_index;
+    bool indices_are_64_bits;
 
     // A vector of outputs, the `i`-th from here on.
-    ONNX_MAXPOOL_INLINE void write(const OutputOrder& order, int64_t i, const Cells<Lane, indexed>& best) const {
+    ONNX_MAXPOOL_INLINE void write(int64_t i, const Cells<Lane, indexed>& best) const {
       const Bits bits = order.from_key(truncate_to<Element, Lane, kLanes>(best.key));
       store(values + i, bits);
       if constexpr (indexed) {
         Lane positions[kLanes];
         store(positions, best.position);
-        for (int lane = 0; lane < kLanes; ++lane) indices[i + lane] = first + static_cast<Index>(positions[lane]);
+        // One code for both, as each has what comes before inlined.
+        if (indices_are_64_bits) {
+          write_indices(static_cast<uint64_t*>(indices) + i, positions);
+        } else {
+          write_indices(static_cast<uint32_t*>(indices) + i, positions);
+        }
       }
+    }
+    template <class Index>
+    ONNX_MAXPOOL_INLINE void write_indices(Index* to, const Lane* positions) const {
+      const auto first = static_cast<Index>(first_index);
+      for (int lane = 0; lane < kLanes; ++lane) to[lane] = first + static_cast<Index>(positions[lane]);
     }
     ONNX_MAXPOOL_INLINE void fetch(int64_t i) const {
       prefetch<Cache::second>(values, i);
-      constexpr int kInLine = 64 / sizeof(Index);
-      for (int lane = 0; indexed && lane < kLanes; lane += kInLine) prefetch<Cache::second>(indices, i + lane);
+      if constexpr (indexed) {
+        const int64_t bytes = indices_are_64_bits ? 8 : 4;
+        for (int64_t at = 0; at < kLanes * bytes; at += 64) {
+          prefetch<Cache::second>(static_cast<char*>(indices), i * bytes + at);
+        }
+      }
     }
   };
-  template <class Index>
-  ONNX_MAXPOOL_INLINE Place<Index> place() const {
-    Place<Index> place = {static_cast<Element*>(job_->y) + output_, nullptr, static_cast<Index>(first_index_)};
-    if (indexed) place.indices = static_cast<Index*>(job_->indices) + output_;
-    return place;
+  ONNX_MAXPOOL_INLINE Place place() const {
+    Place to = {order_, static_cast<Element*>(job_->y) + output_, nullptr, first_index_, job_->indices_are_64_bits};
+    if (indexed) to.indices = static_cast<char*>(job_->indices) + output_ * (to.indices_are_64_bits ? 8 : 4);
+    return to;
   }
 
-  template <class Index, class CellsAt>
-  ONNX_MAXPOOL_INLINE void write_line_as(int64_t count, CellsAt cells_at) {
-    const OutputOrder order = order_;
-    const Place<Index> to = place<Index>();
-    const int64_t fits = end_ - output_ - kLanes + 1, whole = count < fits ? count : fits;
-    int64_t i = 0;
-    for (; i < whole; i += kLanes) to.write(order, i, cells_at(i));
-    for (; i < count; i += kLanes) {
-      output_ += i;
-      write_lanes(cells_at(i), count - i < kLanes ? count - i : kLanes);
-      output_ -= i;
+  struct BandWrite {
+    Place to;
+    const WindowWriter* writer;
+    int64_t last;
+
+    ONNX_MAXPOOL_INLINE void operator()(int64_t i, const Cells<Lane, indexed>& cells) const { to.write(i, cells); }
+    ONNX_MAXPOOL_INLINE void some(int64_t i, const Cells<Lane, indexed>& cells, int64_t wanted) const {
+      if (i <= last) return to.write(i, cells);
+      write_last_of(*writer, i, cells, wanted);
     }
+    ONNX_MAXPOOL_INLINE void fetch(int64_t i) const { to.fetch(i); }
+  };
+
+  ONNX_MAXPOOL_INLINE void add_outputs(int64_t count) {
     output_ += count;
     if (indexed && output_ == plane_end_) next_plane();
   }
 
-  template <class Index, class WriteLine>
-  ONNX_MAXPOOL_INLINE void write_line_by_as(int64_t count, const WriteLine& line) {
-    const OutputOrder order = order_;
-    const Place<Index> to = place<Index>();
-    const int64_t last = end_ - output_ - kLanes;
-    line([&](int64_t i, const Cells<Lane, indexed>& cells) __attribute__((always_inline)) {
-      if (i <= last) return to.write(order, i, cells);
-      output_ += i;
-      write_lanes(cells, count - i < kLanes ? count - i : kLanes);
-      output_ -= i;
-    });
-    output_ += count;
-    if (indexed && output_ == plane_end_) next_plane();
-  }
-
-  template <class Index, class WriteAll>
-  ONNX_MAXPOOL_INLINE void write_band_as(const WriteAll& all) const {
-    struct Write {
-      const WindowWriter* writer;
-      OutputOrder order;
-      Place<Index> to;
-      int64_t last;
-      ONNX_MAXPOOL_INLINE void operator()(int64_t i, const Cells<Lane, indexed>& cells) const {
-        to.write(order, i, cells);
-      }
-      ONNX_MAXPOOL_INLINE void some(int64_t i, const Cells<Lane, indexed>& cells, int64_t wanted) const {
-        if (i <= last) return to.write(order, i, cells);
-        write_last(*writer, i, cells, wanted < kLanes ? wanted : kLanes);
-      }
-      ONNX_MAXPOOL_INLINE void fetch(int64_t i) const { to.fetch(i); }
-    };
-    all(Write{this, order_, place<Index>(), end_ - output_ - kLanes});
-  }
-  ONNX_MAXPOOL_RARE static void write_last(const WindowWriter& writer, int64_t i, Cells<Lane, indexed> cells,
-                                           int64_t count) {
-    WindowWriter there = writer;
+  // Of a vector, the `i`-th output and on, as many as are wanted.
+  ONNX_MAXPOOL_INLINE void write_last(int64_t i, const Cells<Lane, indexed>& cells, int64_t wanted) const {
+    WindowWriter there = *this;
     there.output_ += i;
-    write_lanes(there, cells, count);
+    write_lanes(there, cells, wanted < kLanes ? wanted : kLanes);
+  }
+  ONNX_MAXPOOL_RARE static void write_last_of(const WindowWriter& writer, int64_t i, Cells<Lane, indexed> cells,
+                                              int64_t wanted) {
+    writer.write_last(i, cells, wanted);
   }
 
   // Where the piece ends within the vector, or a plane does. By value, so that no writer has to lie in memory.
