@@ -386,6 +386,7 @@ void fuzz_window_kernels(ByteSource& source, bool numbers, bool are_short) {
       const PoolKernel* const kernel = kernels.pool(job, element_size(type), plan);
       if (!kernel) continue;
       std::fill_n(static_cast<char*>(job.y), values.size() * element_size(type), '\x55');
+      std::fill_n(static_cast<char*>(found->block.data()), found->block.bytes(), '\x55');
       run_units(job, *kernel, kernel->units(job), threads);
       const std::string name = std::string("by ") + kPoolPlanNames[static_cast<int>(plan)] + ", " + words;
       compare(kernels.target, *y, values, name);

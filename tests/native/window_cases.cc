@@ -3,7 +3,7 @@
 using window_axis::even;
 using window_axis::sliding;
 
-// Each way to read cells, by vectors of 2 to 16 lanes: whole ones, and what is left of a row, a map or the tensor.
+// Each way to read cells, by vectors of 2 to 32 lanes: whole ones, and what is left of a row, a map or the tensor.
 const std::vector<WindowCase>& window_cases() {
   static const std::vector<WindowCase> all = {
       {"a line that slides by one", 1, sliding(1), sliding(6, 2), sliding(40, 4, 1, 1)},
@@ -31,6 +31,7 @@ const std::vector<WindowCase>& window_cases() {
       {"columns three apart", 1, sliding(1), sliding(10, 4, 3, 1), sliding(101, 5, 3, 2)},
       {"columns three apart that are windows", 2, sliding(1), sliding(8, 2, 3), sliding(55, 1, 3)},
       {"seven columns, three apart", 1, sliding(3, 2, 1), sliding(8, 7, 4, 3), sliding(53, 7, 3, 3)},
+      {"two walks of lanes of 16 bits", 1, sliding(1), sliding(7, 6, 1, 2), sliding(90, 6, 1, 3)},
       {"several slices, rows two apart", 1, sliding(3, 2), sliding(9, 5, 2, 1), sliding(21, 4, 2, 1)},
       {"several slices, eight rows", 1, sliding(2, 2), sliding(12, 8, 1, 3), sliding(19, 2)},
       {"ten columns, of which the last vector would be padding", 1, sliding(1), sliding(9, 10, 1, 5),

@@ -134,7 +134,7 @@ class WindowPool : public UnitsOfLines {
   void pool(int64_t begin, int64_t end, const Piece& piece) {
     if constexpr (sliding && kSlidesShort<Lane, indexed>) {
       if (is_slid<Lane, indexed>(job_.columns)) {
-        ShortWindows<Element, Lane> windows(job_, columns_of(piece).start, piece.count);
+        ShortWindows<Element, Lane, indexed> windows(job_, columns_of(piece).start, piece.count);
         windows.pool(begin, end, writer_);
         has_nan_ |= windows.has_nan();
         return;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kMostGroups = 16;  // of a window
 constexpr int kMostDoublings = 4;
-constexpr int64_t kMostKnownVectors = (kMostGroups - 2) * 4;  // where a walk takes four of a row
+// Of all rings, which have what comes after the first doubling, where a walk takes four vectors of a row.
+constexpr int64_t kMostKnownVectors = (kMostGroups - 2) * 4;
 
 // Whether lanes of a vector and the next one are looked up at little cost.
 template <class Lane>
@@ -228,20 +229,20 @@ class DoubledWindows {
   // The best of this group of rows becomes that of all groups of a window.
   ONNX_MAXPOOL_INLINE void double_rows(Best* group) {
     if (rows_.count == 0) return;
-    Best known[kRead];
-    copy_all<kRead>(before_, known);
+    Best earlier[kRead];
+    copy_all<kRead>(before_, earlier);
     copy_all<kRead>(group, before_);
-    add(known, group);
-    copy_all<kRead>(known, group);
+    add(earlier, group);
+    copy_all<kRead>(earlier, group);
     for (int i = 1; i < rows_.count; ++i) {
       const RowLine ring = line_at(known_, at_[i]);
 #pragma GCC unroll 8
       for (int v = 0; v < kRead; ++v) {
-        known[v] = ring.at(v * kLanes);
+        earlier[v] = ring.at(v * kLanes);
         ring.set(v * kLanes, group[v]);
       }
-      add(known, group);
-      copy_all<kRead>(known, group);
+      add(earlier, group);
+      copy_all<kRead>(earlier, group);
       const int64_t next = at_[i] + kRead * kLanes;
       at_[i] = next < begin_[i + 1] ? next : begin_[i];
     }

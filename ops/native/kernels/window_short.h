@@ -16,10 +16,9 @@ constexpr int kMostSlid = 3;
 
 inline bool slides_by(int64_t step, const PoolAxis& axis) { return !axis.even && axis.grain == 1 && axis.step == step; }
 
-// Narrow lanes were slower so on processors with half as many registers. With indices most are walked
-// (window_walks.h).
+// On processors with half as many registers, others were slower so. Positions in 64 bits are not worth the code.
 template <class Lane, bool indexed>
-constexpr bool kSlidesShort = !indexed && (kVectorBytes == 64 || sizeof(Lane) >= 4);
+constexpr bool kSlidesShort = kVectorBytes == 64 ? !indexed || sizeof(Lane) < 8 : !indexed && sizeof(Lane) >= 4;
 template <class Lane, bool indexed>
 bool is_slid(const PoolAxis& columns) {
   return kSlidesShort<Lane, indexed> && slides_by(1, columns) && columns.length <= kMostSlid;
@@ -55,11 +54,10 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_windows(const Cells<Lane, indexed>
   return best;
 }
 
-// Without indices.
-template <class Element, class Lane>
+template <class Element, class Lane, bool indexed>
 class ShortWindows {
  public:
-  using Writer = WindowWriter<Element, Lane, false>;
+  using Writer = WindowWriter<Element, Lane, indexed>;
 
   // Of a line, the `count` windows from column `column` on, where the first begins.
   ShortWindows(const PoolJob& job, int64_t column, int64_t count)
@@ -93,8 +91,8 @@ class ShortWindows {
 
  private:
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
-  using Best = Cells<Lane, false>;
-  using Watch = typename CellReader<Element, Lane, false>::Watch;
+  using Best = Cells<Lane, indexed>;
+  using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
   static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
   static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -108,15 +106,16 @@ class ShortWindows {
     for (int64_t line = lines.start; line < lines.end && !watch.any(); ++line) {
       const Window rows = window_at(row_axis, line);
       const int64_t height = rows.end - rows.start, slices = depth.end - depth.start;
-      const Element* const first = plane + (depth.start * rows_ + rows.start) * width_ + column_;
+      const int64_t offset = (depth.start * rows_ + rows.start) * width_ + column_;
+      const Element* const first = plane + offset;
       if (first < x_ || reader_.end - first < (slices - 1) * slice_ + (height - 1) * width_ + end_) {
         writer = pool_at_edge<length>(plane, depth, rows, writer);
       } else if (slices == 1 && height == 3) {
-        slide<length>(RowsOf<3>{*this, first, 1, 3}, writer, watch);
+        slide<length>(RowsOf<3>{*this, first, offset, 1, 3}, writer, watch);
       } else if (slices == 1 && height == 2) {
-        slide<length>(RowsOf<2>{*this, first, 1, 2}, writer, watch);
+        slide<length>(RowsOf<2>{*this, first, offset, 1, 2}, writer, watch);
       } else {
-        slide<length>(RowsOf<0>{*this, first, slices, height}, writer, watch);
+        slide<length>(RowsOf<0>{*this, first, offset, slices, height}, writer, watch);
       }
     }
     unit_writer = writer;
@@ -128,7 +127,7 @@ class ShortWindows {
   struct RowsOf {
     const ShortWindows& windows;
     const Element* first;
-    int64_t slices, height;
+    int64_t offset, slices, height;
 
     // The columns from the x-th on.
     ONNX_MAXPOOL_INLINE Best at(int64_t x, Watch& watch) const {
@@ -136,10 +135,12 @@ class ShortWindows {
       const auto row = [&](int64_t at) __attribute__((always_inline)) {
         const auto& reader = windows.reader_;
         const Element* const from = first + at + x;
-        return Best{rows > 0 ? reader.keys_once_at(from) : reader.keys_at(from)};
+        return cells_of_row<Lane, indexed>(rows > 0 ? reader.keys_once_at(from) : reader.keys_at(from), at);
       };
       if constexpr (rows > 0) {
-        return best_of<rows, Lane, false>(watch, [&](int y) __attribute__((always_inline)) { return row(y * width); });
+        const auto best =
+            best_of<rows, Lane, indexed>(watch, [&](int y) __attribute__((always_inline)) { return row(y * width); });
+        return along_row(best, offset + x);
       }
       Best best = row(0);
       watch.see(best.key);
@@ -152,7 +153,7 @@ class ShortWindows {
       for (int64_t z = 1; z < slices; ++z) {
         for (int64_t y = 0; y < height; ++y) add(z * slice + y * width);
       }
-      return best;
+      return along_row(best, offset + x);
     }
   };
 
@@ -191,19 +192,20 @@ class ShortWindows {
   // The columns from this one on: nothing outside of the tensor is read.
   ONNX_MAXPOOL_RARE Best best_at_edge(const Element* plane, Window depth, Window rows, int64_t column) {
     const int64_t begin = greater(column, 0), end = lesser(column + kLanes, width_);
-    Best best = padding<Lane, false>();
+    Best best = padding<Lane, indexed>();
     Watch watch;
     if (begin >= end) return best;
     for (int64_t z = depth.start; z < depth.end; ++z) {
       for (int64_t y = rows.start; y < rows.end; ++y) {
-        const Element* from = plane + z * slice_ + y * width_ + column;
+        const int64_t at = z * slice_ + y * width_ + column;
+        const Element* from = plane + at;
         Element copy[kLanes] = {};
         if (from < x_ || reader_.end - from < kLanes) {
           __builtin_memcpy(copy + (begin - column), from + (begin - column),
                            static_cast<size_t>(end - begin) * sizeof(Element));
           from = copy;
         }
-        const Best next = {reader_.keys_at(from)};
+        const Best next = cells_from<Lane, indexed>(reader_.keys_at(from), at);
         watch.see(next.key);
         best = either(best, next);
       }
@@ -213,14 +215,14 @@ class ShortWindows {
   }
 
   const PoolJob& job_;
-  const CellReader<Element, Lane, false> reader_;
+  const CellReader<Element, Lane, indexed> reader_;
   const Element* const x_;
   const int64_t width_, rows_, slice_, length_, column_, count_;
   const int64_t last_, end_;  // of columns from the first on: where the last windows' vector begins, where vectors end
   bool has_nan_ = false;
   // Padding within the first vector of columns, the last that windows begin in, and what they reach beyond it. Others
   // have none, as each window has a cell of the map.
-  const LaneLimits<Lane, false> at_first_, at_last_, beyond_;
+  const LaneLimits<Lane, indexed> at_first_, at_last_, beyond_;
 };
 
 }  // namespace

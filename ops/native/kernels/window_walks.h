@@ -63,7 +63,7 @@ constexpr bool kWalksOblongs = kVectorBytes < 64 || sizeof(Lane) < 4;
 template <class Lane, bool indexed>
 bool is_short_walk(const PoolJob& job) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
-  if (indexed && has_slices(job)) return false;  // a walk does not come to cells in the order of their positions
+  if (indexed && has_slices(job)) return false;  // they trust in the order of positions
   if (walks_by_two(rows, columns)) return true;
   constexpr int kMost = kMostWalked<Lane, indexed>;
   if (!slides_by(1, rows) || rows.length > kMost || !slides_by(1, columns) || columns.length > kMost) return false;

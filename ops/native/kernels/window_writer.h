@@ -85,7 +85,7 @@ class WindowWriter {
       if constexpr (indexed) {
         Lane positions[kLanes];
         store(positions, best.position);
-        // One code for both, as each has what comes before inlined.
+        // Asked for each vector: two templates would have all that pools inlined twice.
         if (indices_are_64_bits) {
           write_indices(static_cast<uint64_t*>(indices) + i, positions);
         } else {
@@ -122,7 +122,7 @@ class WindowWriter {
     ONNX_MAXPOOL_INLINE void operator()(int64_t i, const Cells<Lane, indexed>& cells) const { to.write(i, cells); }
     ONNX_MAXPOOL_INLINE void some(int64_t i, const Cells<Lane, indexed>& cells, int64_t wanted) const {
       if (i <= last) return to.write(i, cells);
-      write_last_of(*writer, i, cells, wanted);
+      write_last_rarely(*writer, i, cells, wanted);
     }
     ONNX_MAXPOOL_INLINE void fetch(int64_t i) const { to.fetch(i); }
   };
@@ -138,8 +138,9 @@ class WindowWriter {
     there.output_ += i;
     write_lanes(there, cells, wanted < kLanes ? wanted : kLanes);
   }
-  ONNX_MAXPOOL_RARE static void write_last_of(const WindowWriter& writer, int64_t i, Cells<Lane, indexed> cells,
-                                              int64_t wanted) {
+  // The same out of line, for walks, whose writer lies in memory anyway.
+  ONNX_MAXPOOL_RARE static void write_last_rarely(const WindowWriter& writer, int64_t i, Cells<Lane, indexed> cells,
+                                                  int64_t wanted) {
     writer.write_last(i, cells, wanted);
   }
 
