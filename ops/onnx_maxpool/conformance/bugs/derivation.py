@@ -24,11 +24,11 @@ def derivation(case: Case, cell: Sequence[int]) -> Iterator[str]:
     windows = plan(case.operator, list(case.inputs.values()), case.attributes)
     x = case.inputs["X"]
     if case.version.plan == "roi":
-        window = next(w for w in windows[cell[0]] if w.output == tuple(cell[2:]))
+        window = windows[cell[0]][cell[2:]]
         image: int = window.image or 0
         yield from _roi_steps(case, cell)
     else:
-        window = next(w for w in windows[0] if w.output == tuple(cell[2:]))
+        window = windows[0][cell[2:]]
         image = cell[0]
         yield from _window_steps(case, cell)
     names = AXES[x.ndim - 2]

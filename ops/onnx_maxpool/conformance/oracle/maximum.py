@@ -51,12 +51,10 @@ def _evaluate(
         return (with_type(_roi_values(version, inputs, attributes, chosen, only), chosen),)
     (windows,) = plan(operator, inputs, attributes, choices)
     cells = numbers(x, chosen)
-    dims = tuple(np.array([window.output for window in windows]).max(axis=0) + 1)
-    y = np.zeros((*x.shape[:2], *dims), x.dtype)
+    y = np.zeros((*x.shape[:2], *windows.dims), x.dtype)
     index = np.zeros(y.shape, np.dtype(index_type(version, attributes)))
-    by_place = {window.output: window for window in windows}
     for n, c, *place in np.ndindex(y.shape) if only is None else only:
-        value, at = maximum(cells, x, n, c, by_place[tuple(place)], chosen)
+        value, at = maximum(cells, x, n, c, windows[place], chosen)
         y[(n, c, *place)] = held(value, x.dtype)
         index[(n, c, *place)] = numbered(version, x.shape, n, c, at, chosen)
     return (with_type(y, chosen), index)[:outputs]
@@ -67,12 +65,11 @@ def _roi_values(
 ) -> Array:
     x, rois = inputs[0], inputs[1].reshape(-1, 5)
     rows = range(len(rois)) if only is None else sorted({cell[0] for cell in only})
-    parts = plan(version.name, (x, rois[list(rows)]), attributes, chosen.choices)
-    by_place = {(r, *window.output): window for r, windows in zip(rows, parts, strict=True) for window in windows}
+    parts = dict(zip(rows, plan(version.name, (x, rois[list(rows)]), attributes, chosen.choices), strict=True))
     cells = numbers(x, chosen)
     y = np.zeros((len(rois), x.shape[1], *attributes[version.size_attribute]), x.dtype)
     for r, c, *place in np.ndindex(y.shape) if only is None else only:
-        window = by_place[(r, *place)]
+        window = parts[r][place]
         y[(r, c, *place)] = maximum(cells, x, window.image, c, window, chosen)[0]
     return y
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -29,14 +28,39 @@ class RefusedError(Exception):
 class Window:
     """The cells that one output cell covers."""
 
-    output: tuple[int, ...]
-    """The output cell, from its third dimension on (ROI operators: from the first, without the channel)."""
     image: int | None
     """None where the ROI names no image and the answer chosen is zeros."""
     ranges: tuple[range, ...]
     """Per spatial axis, as they lie in the map."""
     reaches_out: bool = False
     """Whether it also covers padding."""
+
+
+Axis = list[tuple[range, bool]]
+"""The cells of each window along a spatial axis, and whether it also covers padding there."""
+
+
+def unpadded(windows: Iterable[range]) -> Axis:
+    """An axis on which no window covers padding."""
+    return [(cells, False) for cells in windows]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a plane's output cells, by their places. Each is made when it is asked for: there may be many."""
+
+    axes: Sequence[Axis]
+    image: int | None = None
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """How many output cells there are along each axis."""
+        return tuple(map(len, self.axes))
+
+    def __getitem__(self, place: Sequence[int]) -> Window:
+        """The window of the output cell at a place."""
+        parts = [axis[i] for axis, i in zip(self.axes, place, strict=True)]
+        return Window(self.image, tuple(cells for cells, _ in parts), any(padded for _, padded in parts))
 
 
 class Chosen:
@@ -51,7 +75,7 @@ class Chosen:
         return self.choices.get(question, answers_of(question, self.operator)[0])
 
 
-def roi_plan(x: Array, rois: Array, pooled: Sequence[int], scale: float, chosen: Chosen) -> Iterator[list[Window]]:
+def roi_plan(x: Array, rois: Array, pooled: Sequence[int], scale: float, chosen: Chosen) -> Iterator[Windows]:
     """The windows of each ROI; `rois` (R, 5)."""
     if scale <= 0 and chosen("scale of 0") == REFUSED:
         raise RefusedError("scale")
@@ -62,10 +86,10 @@ def roi_plan(x: Array, rois: Array, pooled: Sequence[int], scale: float, chosen:
         if chosen("order") == "y before x":
             x1, y1, x2, y2 = y1, x1, y2, x2
         axes = (
-            bins(y1, y2, pooled[0], height, rois.dtype, chosen),
-            bins(x1, x2, pooled[1], width, rois.dtype, chosen),
+            unpadded(bins(y1, y2, pooled[0], height, rois.dtype, chosen)),
+            unpadded(bins(x1, x2, pooled[1], width, rois.dtype, chosen)),
         )
-        yield [Window(at, image, ranges) for at, ranges in product_of(axes)]
+        yield Windows(axes, image)
 
 
 def batch_number(value: float, images: int, chosen: Chosen) -> int | None:
@@ -179,8 +203,8 @@ def even_cuts(extent: int, count: int, dtype: np.dtype[Any], chosen: Chosen) -> 
 
 def plan(
     operator: str, inputs: Sequence[Array], attributes: Attributes, choices: Choices | None = None
-) -> list[list[Window]]:
-    """The windows of all output cells: for ROI operators a list per ROI, for the others one list.
+) -> list[Windows]:
+    """The windows of all output cells: of ROI operators those of each ROI, of the others those of every plane.
 
     Raises RefusedError, and KeyError for an operator that the registry has no row for.
     """
@@ -197,18 +221,18 @@ def plan(
     return [planned[version.plan]()]
 
 
-def adaptive_plan(x: Array, counts: Array, chosen: Chosen) -> list[Window]:
+def adaptive_plan(x: Array, counts: Array, chosen: Chosen) -> Windows:
     """A2 and A5."""
     if 0 in x.shape[2:] and chosen("no cells") == REFUSED:
         raise RefusedError("cells")
     axes = [
-        [range(start, min(end, size)) for start, end in even_cuts(size, int(count), x.dtype, chosen)]
+        unpadded(range(start, min(end, size)) for start, end in even_cuts(size, int(count), x.dtype, chosen))
         for size, count in zip(x.shape[2:], counts, strict=True)
     ]
-    return [Window(at, None, ranges) for at, ranges in product_of(axes)]
+    return Windows(axes)
 
 
-def sliding_plan(dims: Sequence[int], attributes: Attributes, chosen: Chosen) -> list[Window]:
+def sliding_plan(dims: Sequence[int], attributes: Attributes, chosen: Chosen) -> Windows:
     """P3 and P4."""
     ones, zeros = [1] * len(dims), [0] * len(dims)
     padding = attributes.get("start_padding", zeros), attributes.get("end_padding", zeros)
@@ -222,13 +246,4 @@ def sliding_plan(dims: Sequence[int], attributes: Attributes, chosen: Chosen) ->
         count = 1 + (math.floor if chosen("count") == "output size rounded down" else math.ceil)(free)
         starts = [i * stride - before for i in range(count)]
         axes.append([(range(max(s, 0), min(s + window, size)), s < 0 or s + window > size) for s in starts])
-    return [
-        Window(at, None, tuple(part[0] for part in parts), any(part[1] for part in parts))
-        for at, parts in product_of(axes)
-    ]
-
-
-def product_of(axes: Sequence[Sequence[Any]]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
-    """Each position in a grid, in row-major order, with the axes' entries there."""
-    for numbered in itertools.product(*(enumerate(axis) for axis in axes)):
-        yield tuple(i for i, _ in numbered), tuple(entry for _, entry in numbered)
+    return Windows(axes)

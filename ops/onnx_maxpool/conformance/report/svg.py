@@ -56,7 +56,7 @@ def seen(case: Case, index: Sequence[int]) -> tuple[Array, Window, tuple[int, in
     parts = plan(case.operator, list(case.inputs.values()), case.attributes)
     first, channel, *rest = index
     of_roi = case.version.plan == "roi"
-    window = next(w for w in parts[first if of_roi else 0] if w.output == tuple(rest))
+    window = parts[first if of_roi else 0][rest]
     image = window.image if of_roi else first
     if image is None:
         raise LookupError(case.name)
