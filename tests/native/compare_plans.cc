@@ -25,11 +25,13 @@ using namespace onnx_maxpool;
 constexpr size_t kElement = sizeof(float);
 
 std::string name_of(const RoiPlan& plan) {
-  const std::string left = plan.left > 0 ? ", but for channels that are left" : "";
+  const std::string left = std::string(plan.left > 0 ? ", but for channels that are left" : "") +
+                           (plan.by_rois ? ", threads with ROIs of their own" : "") +
+                           (plan.cycles == 0 ? ", one thread" : "");
   if (plan.mode == &RoiKernel::separate) return "separate" + left;
-  if (plan.mode == &RoiKernel::narrow_map) return "narrow map";
-  if (plan.mode == &RoiKernel::few_channels) return "few channels";
-  if (plan.mode == &RoiKernel::cells) return "cells";
+  if (plan.mode == &RoiKernel::narrow_map) return "narrow map" + left;
+  if (plan.mode == &RoiKernel::few_channels) return "few channels" + left;
+  if (plan.mode == &RoiKernel::cells) return "cells" + left;
   const std::string blocks = plan.at_once > 1 ? ", " + std::to_string(plan.at_once) + " blocks" : "";
   return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "") + blocks + left;
 }
@@ -78,9 +80,12 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     const RoiKernel& kernel = kernels.roi(kElement, drawn.dims.channels);
     const RoiTensors tensors(drawn);
     const RoiShape shape = drawn.shape(kernel, threads);
-    const std::vector<RoiPlan> plans = possible_plans(shape, drawn.windows);
+    std::vector<RoiPlan> plans = possible_plans(shape, drawn.windows);
     const RoiPlan chosen = plan_rois(shape, drawn.windows);
     const RoiPlan tried = tried_plan(shape, drawn.windows, kernel, tensors, helper);
+    for (const RoiPlan* plan : {&chosen, &tried}) {
+      if (plan->cycles == 0) plans.push_back(*plan);
+    }
     const std::vector<double> seconds = tensors.time_plans(kernel, plans, helper);
     const double best = *std::min_element(seconds.begin(), seconds.end());
     const auto time_of = [&](const RoiPlan& plan) {

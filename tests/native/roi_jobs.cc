@@ -153,7 +153,7 @@ double RoiTensors::seconds(const RoiKernel& kernel, const RoiPlan& plan, Helper*
     }
   };
   const auto begin = Clock::now();
-  if (helper) {
+  if (helper && plan.cycles > 0) {
     helper->together(work);
   } else {
     work(0);

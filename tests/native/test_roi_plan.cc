@@ -307,8 +307,8 @@ void pools_several_blocks() {
             most = std::max(most, plan.at_once);
             const int64_t blocks = all - (plan.left > 0), units = (blocks + plan.at_once - 1) / plan.at_once;
             require_each_roi_once(plan, windows, plan.left_begin, units);
+            require(plan.left_begin >= std::min(blocks, threads), "a thread has nothing to do");
           }
-          require(most <= std::max<int64_t>(all * images / threads, 1), "a thread has nothing to do");
           const bool may_be = bytes == 32 || bins < 5;
           require(may_be || most == 1, "a unit has several blocks of many bins");
           require(threads > 2 || (most > 1) == may_be, "no unit has several blocks");
@@ -318,13 +318,46 @@ void pools_several_blocks() {
   }
 }
 
+// Where each thread has ROIs of its own, it has them of all blocks, one after the other.
+void gives_threads_their_own_rois() {
+  const RoiShape shape = {1, 153, 8, 9, 1600, 1, 1, 10, 64, 16, 2, 153 * 8 * 9 * 4, 64};
+  const RoiWindows windows = rois_of(shape, 3, 3);
+  int found = 0;
+  for (const RoiPlan& plan : possible_plans(shape, windows)) {
+    if (!plan.by_rois) continue;
+    ++found;
+    require(shares(plan) && plan.at_once == 5 && plan.units.size() == 4, "not two units of five blocks for each");
+    for (size_t i = 0; i < 4; ++i) {
+      const RoiUnit& unit = plan.units[i];
+      require(unit.block == static_cast<int64_t>(i / 2), "the other blocks do not follow");
+      require(unit.begin == (i % 2 ? 800 : 0) && unit.end - unit.begin == 800, "a thread has not half of the ROIs");
+    }
+  }
+  require(found > 0, "no threads have ROIs of their own");
+}
+
+// One thread is a way, too: what others save may be less than what it takes to wake them.
+void tries_one_thread() {
+  const RoiShape shape = {1, 512, 14, 14, 400, 1, 1, 32, 64, 16, 2, 512 * 14 * 14 * 4, 64};
+  const RoiWindows windows = rois_of(shape, 5, 5);
+  TrialsByShape trials;
+  int alone = 0;
+  for (int run = 0; run < 60; ++run) {
+    const RoiPlan plan = plan_rois(shape, windows, &trials);
+    const bool is_alone = plan.cycles == 0;
+    if (plan.trials) plan.trials->took(plan.turn, is_alone ? 1e3 : 1e6);
+    alone += !plan.trials && is_alone;
+  }
+  require(alone > 20, "one thread is the fastest, and others are woken");
+}
+
 // As many blocks as half of the cache holds, or two that fit it; threads have about as many units each.
 void holds_blocks_in_the_cache() {
   const auto at_once = [](int64_t cache, int64_t threads) {
     RoiShape shape = {1, 256, 32, 32, 400, 4, 4, 32, 32, 8, threads, 256 * 32 * 32 * 4, 32};
     shape.second_cache = cache;
     for (const RoiPlan& plan : possible_plans(shape, rois_of(shape, 4, 4))) {
-      if (shares(plan) && plan.levels == 0) return plan.at_once;
+      if (shares(plan) && plan.levels == 0 && !plan.by_rois) return plan.at_once;
     }
     return int64_t{0};
   };
@@ -448,6 +481,8 @@ void keeps_the_way_of_small_runs() {
 
 int main() {
   pools_several_blocks();
+  gives_threads_their_own_rois();
+  tries_one_thread();
   holds_blocks_in_the_cache();
   chooses_several_blocks();
   tries_other_levels();

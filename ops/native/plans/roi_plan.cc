@@ -108,7 +108,7 @@ class KeptWay {
     return has_blocks(mode) || has_few_channels(shape);
   }
   static void divide_whole(const RoiGroups& groups, int64_t rois, int64_t blocks, RoiDivision& division) {
-    division = {blocks, roi_costs::kUnit, 0, rois, false, 1, 0, 0, 0, 0};
+    division = {blocks, roi_costs::kUnit, 0, rois, false, false, 1, 0, 0, 0, 0};
     divide_best(groups, division);
   }
 };
@@ -165,7 +165,9 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   const size_t likeliest = least(costs);
   const bool is_for_one = shape.threads == 1 || ways[likeliest].cycles() < shape.worth_a_thread;
   if (!is_for_one) {
+    const Way alone = ways[likeliest];
     planner.find_ways(shape.threads, ways);
+    ways[kOneThread] = alone;
     costs = times(ways);
   }
   const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false};
@@ -174,6 +176,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
     KeptWay::keep(way, shape, windows, *known);
   }
   planner.plan(way, plan);
+  if (turn.way == kOneThread) plan.cycles = 0;
   plan.trials = turn.is_trial ? known : nullptr;
   plan.turn = turn;
   return plan;

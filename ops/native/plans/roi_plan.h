@@ -24,7 +24,8 @@ struct RoiWindows {
 // The kernel's choices, and the arrays behind them.
 struct RoiPlan : RoiTables {
   RoiKernel::Mode RoiKernel::* mode;
-  double cycles;   // an estimate, of all threads together
+  bool by_rois;    // units are of threads that have ROIs of their own
+  double cycles;   // an estimate, of all threads together; 0 where no other thread is to be woken
   double time;     // the same, until the last thread is done
   Trials* trials;  // of which the run is one; null where it is none
   Trials::Turn turn;

@@ -129,7 +129,7 @@ RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNu
 void divide_best(const RoiGroups& groups, RoiDivision& division) {
   division.grain = std::numeric_limits<double>::infinity();
   estimate(groups, division);
-  if (division.threads == 1) return;
+  if (division.threads == 1 || division.by_rois) return;
   RoiDivision parted = division;
   const auto most = static_cast<double>(groups[0].count());
   double before = std::numeric_limits<double>::infinity();
@@ -149,7 +149,8 @@ void lay_out(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& 
   plan.units.resize(before + static_cast<size_t>(division.units));
   RoiUnit* next = plan.units.begin() + before;
   divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
-    spread(first, end, division.threads, [&](int64_t block) {
+    // The same part of each block in turn, for the thread that had it before.
+    spread(first, end, division.by_rois ? 1 : division.threads, [&](int64_t block) {
       int64_t begin = group.begin;
       for (int64_t part = 1; part <= parts; ++part) {
         const int64_t end_of_part = part == parts ? group.end : group.begin + group.count() * part / parts;

@@ -32,11 +32,12 @@ RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, List<
 // How the work of a mode that shares a map is divided. A unit is of a block of channels, or of several, and of a group
 // or, where too little is left to keep all threads busy, of a part of one.
 struct RoiDivision {
-  int64_t blocks;     // of channels, or as many units as these make
-  double fill;        // cycles of a unit before it pools anything
-  double roi;         // cycles to pool an ROI
-  int64_t most_rois;  // of a unit
-  bool sweep;         // all blocks of a group are divided alike, as one order of tasks serves them all
+  int64_t blocks;        // of channels, or as many units as these make
+  double fill;           // cycles of a unit before it pools anything
+  double roi;            // cycles to pool an ROI
+  int64_t most_rois;     // of a unit
+  bool sweep;            // all blocks of a group are divided alike, as one order of tasks serves them all
+  bool by_rois = false;  // all blocks of a group are divided into as many parts as there are threads
   int64_t threads;
   double grain;  // cycles of pooling in such a part
   double units;
@@ -54,6 +55,12 @@ void divide(const RoiGroups& groups, const RoiDivision& division, Each&& each) {
   const auto whole = [&](const RoiGroup& group) {
     return division.fill + division.roi * static_cast<double>(group.count());
   };
+  if (division.by_rois) {
+    for (const RoiGroup& group : groups) {
+      each(group, int64_t{0}, division.blocks, std::min(division.threads, group.count()));
+    }
+    return;
+  }
   double left = 0;
   for (const RoiGroup& group : groups) left += whole(group) * blocks;
   for (const RoiGroup& group : groups) {

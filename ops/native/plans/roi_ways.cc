@@ -58,6 +58,7 @@ void set_plan(const RoiShape& shape, const RoiWindows& windows, const RoiGroups&
   plan.time = way.time();
   plan.levels = way.levels;
   plan.sweep = way.division.sweep;
+  plan.by_rois = way.division.by_rois;
   plan.slots = 1;
   plan.at_once = way.at_once;
   lay_out(shape, windows, groups, way.division, plan);
@@ -93,6 +94,7 @@ void Planner::find_ways(int64_t threads, Ways& ways) const {
     leave_channels_if_faster(ways[kSweep]);
   }
   other_levels(threads, ways);
+  if (threads > 1 && ways[kTables].mode) parts_of_rois(ways[kTables].levels, threads, ways[kPartsOfRois]);
   if (may_permute(shape_)) narrow_map(threads, ways[kNarrowMap]);
   if (may_pool_by_rows(shape_)) few_channels(threads, ways[kFewChannelsAlone]);
   if (has_few_channels(shape_)) cells(threads, ways[kCells]);
@@ -109,6 +111,7 @@ std::vector<Way> Planner::possible_ways(int64_t threads) const {
   add_blocks(way);
   for (int levels = 0; levels <= most_levels_; ++levels) {
     if (!may_share(levels)) continue;
+    if (threads > 1 && !sweeps(shape_, levels)) parts_of_rois(levels, threads, ways.emplace_back());
     shared(levels, threads, shape_.blocks, way);
     add_blocks(way);
     if (way.at_once == 1) continue;
@@ -137,6 +140,14 @@ void Planner::other_levels(int64_t threads, Ways& ways) const {
     return;
   }
   leave_channels_if_faster(other);
+}
+
+void Planner::parts_of_rois(int levels, int64_t threads, Way& way) const {
+  set(way, &RoiKernel::shared, levels, at_once_of(levels, 1, shape_.blocks));
+  const int64_t units = units_of(shape_.blocks, way.at_once);
+  const double of_unit = static_cast<double>(shape_.blocks) / static_cast<double>(units);
+  way.division.by_rois = true;
+  divide_whole(way.division, {units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois()}, threads);
 }
 
 void Planner::separate(int64_t threads, int64_t blocks, Way& way) const {

@@ -50,7 +50,9 @@ struct Way {
 };
 // Which ways there are. kOneBlock is as kTables, but of one block of channels at a time; kOtherLevels is as that of
 // kTables, kOneBlock and kSweep which should take the least time, but with the next best levels. Which levels these are
-// may differ from run to run, as ROIs do: what a way took is kept all the same, in proportion to its cost.
+// may differ from run to run, as ROIs do: what a way took is kept all the same, in proportion to its cost. kPartsOfRois
+// is kTables where each thread has ROIs of its own, and all blocks; kOneThread is the best of one thread, where others
+// take longer to wake, or to hand each other lines of memory, than they save.
 enum WayNumber : size_t {
   kSeparate,
   kTables,
@@ -60,6 +62,8 @@ enum WayNumber : size_t {
   kCells,
   kOneBlock,
   kOtherLevels,
+  kPartsOfRois,
+  kOneThread,
   kWays
 };
 static_assert(kWays == Trials::kMostWays);
@@ -90,6 +94,8 @@ class Planner {
 
   // Of so many blocks of channels, of which a unit has at most so many at once.
   void shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most = kMostAtOnce) const;
+  // As shared() without a sweep, where each thread has ROIs of its own.
+  void parts_of_rois(int levels, int64_t threads, Way& way) const;
   // No unit has several blocks where a thread has few, or of many bins of the widest vectors; and threads have about as
   // many units each.
   int64_t at_once_of(int levels, int64_t threads, int64_t blocks) const;
@@ -119,6 +125,7 @@ class Planner {
     way.levels = levels;
     way.at_once = at_once;
     way.left = 0;
+    way.division.by_rois = false;
   }
   void divide_whole(RoiDivision& division, const Work& work, int64_t threads) const;
   void divide_sweep(RoiDivision& division, const Work& work, int64_t most_rois, int64_t threads) const;

@@ -15,7 +15,7 @@ namespace onnx_maxpool {
 
 class Trials {
  public:
-  static constexpr size_t kMostWays = 8;
+  static constexpr size_t kMostWays = 10;
   // What a run should take in each way, in a unit of its own; infinity where there is no such way.
   using Costs = std::array<double, kMostWays>;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
