@@ -83,8 +83,11 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     std::vector<RoiPlan> plans = possible_plans(shape, drawn.windows);
     const RoiPlan chosen = plan_rois(shape, drawn.windows);
     const RoiPlan tried = tried_plan(shape, drawn.windows, kernel, tensors, helper);
-    for (const RoiPlan* plan : {&chosen, &tried}) {
-      if (plan->cycles == 0) plans.push_back(*plan);
+    if (threads > 1) {
+      RoiShape alone = shape;
+      alone.threads = 1;
+      plans.push_back(plan_rois(alone, drawn.windows));
+      plans.back().cycles = 0;
     }
     const std::vector<double> seconds = tensors.time_plans(kernel, plans, helper);
     const double best = *std::min_element(seconds.begin(), seconds.end());

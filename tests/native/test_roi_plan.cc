@@ -307,7 +307,8 @@ void pools_several_blocks() {
             most = std::max(most, plan.at_once);
             const int64_t blocks = all - (plan.left > 0), units = (blocks + plan.at_once - 1) / plan.at_once;
             require_each_roi_once(plan, windows, plan.left_begin, units);
-            require(plan.left_begin >= std::min(blocks, threads), "a thread has nothing to do");
+            const bool has_few_blocks = plan.by_rois || plan.at_once <= std::max<int64_t>(all * images / threads, 1);
+            require(has_few_blocks && plan.left_begin >= std::min(blocks, threads), "a thread has nothing to do");
           }
           const bool may_be = bytes == 32 || bins < 5;
           require(may_be || most == 1, "a unit has several blocks of many bins");
@@ -336,19 +337,26 @@ void gives_threads_their_own_rois() {
   require(found > 0, "no threads have ROIs of their own");
 }
 
-// One thread is a way, too: what others save may be less than what it takes to wake them.
-void tries_one_thread() {
-  const RoiShape shape = {1, 512, 14, 14, 400, 1, 1, 32, 64, 16, 2, 512 * 14 * 14 * 4, 64};
+// What is the fastest of two threads' ways only in trials: one of them alone, as what the other saves may be less than
+// what it takes to wake it; and ROIs of their own. How many threads there are has to be known before one is left out.
+void tries_what_threads_cost() {
+  RoiShape shape = {1, 512, 14, 14, 400, 1, 1, 32, 64, 16, 2, 512 * 14 * 14 * 4, 64};
   const RoiWindows windows = rois_of(shape, 5, 5);
-  TrialsByShape trials;
-  int alone = 0;
-  for (int run = 0; run < 60; ++run) {
-    const RoiPlan plan = plan_rois(shape, windows, &trials);
-    const bool is_alone = plan.cycles == 0;
-    if (plan.trials) plan.trials->took(plan.turn, is_alone ? 1e3 : 1e6);
-    alone += !plan.trials && is_alone;
-  }
-  require(alone > 20, "one thread is the fastest, and others are woken");
+  const auto runs_of = [&](auto is_fast) {
+    TrialsByShape trials;
+    int runs = 0;
+    for (int run = 0; run < 60; ++run) {
+      const RoiPlan plan = plan_rois(shape, windows, &trials);
+      if (plan.trials) plan.trials->took(plan.turn, is_fast(plan) ? 1e3 : 1e6);
+      runs += !plan.trials && is_fast(plan);
+    }
+    return runs;
+  };
+  const auto is_alone = [](const RoiPlan& plan) { return plan.cycles == 0; };
+  require(runs_of(is_alone) > 20, "one thread is the fastest, and the other is woken");
+  require(runs_of([](const RoiPlan& plan) { return plan.by_rois; }) > 20, "no threads have ROIs of their own");
+  shape.may_use_one_thread = false;
+  require(runs_of(is_alone) == 0, "one thread is left out");
 }
 
 // As many blocks as half of the cache holds, or two that fit it; threads have about as many units each.
@@ -482,7 +490,7 @@ void keeps_the_way_of_small_runs() {
 int main() {
   pools_several_blocks();
   gives_threads_their_own_rois();
-  tries_one_thread();
+  tries_what_threads_cost();
   holds_blocks_in_the_cache();
   chooses_several_blocks();
   tries_other_levels();

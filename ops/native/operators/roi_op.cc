@@ -119,15 +119,17 @@ class RoiNode : public Kernel {
     const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
     const RoiDims dims = {images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
+    const int64_t threads = run.threads();
     const RoiShape shape_of_run = {dims,
                                    (dims.channels + lanes - 1) / lanes,
                                    kernel.vector_bytes,
                                    kernel.lookup_lanes,
-                                   run.threads(),
+                                   threads,
                                    checked_cells(x.shape) * static_cast<int64_t>(element_size(type_)),
                                    kernel.line_bytes,
                                    machine().cycles_worth_a_thread,
-                                   machine().second_cache};
+                                   machine().second_cache,
+                                   run.may_use_one_of(threads)};
     RoiPlan plan = plan_rois(shape_of_run, windows, &trials_);
     const RoiJob job = {x.data,
                         y,

@@ -167,7 +167,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   if (!is_for_one) {
     const Way alone = ways[likeliest];
     planner.find_ways(shape.threads, ways);
-    ways[kOneThread] = alone;
+    if (shape.may_use_one_thread) ways[kOneThread] = alone;
     costs = times(ways);
   }
   const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false};
@@ -188,7 +188,8 @@ std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& win
   const auto mode = small_mode(shape, windows);
   if (mode) set_small_plan(shape, windows, mode, plans.emplace_back());
   for (const Way& way : planner.possible_ways(shape.threads)) {
-    const bool is_there = way.mode == mode && way.levels == 0 && way.at_once == 1 && way.left == 0;
+    const bool is_there =
+        way.mode == mode && way.levels == 0 && way.at_once == 1 && way.left == 0 && !way.division.by_rois;
     if (!is_there) planner.plan(way, plans.emplace_back());
   }
   return plans;

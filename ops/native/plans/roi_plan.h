@@ -24,7 +24,7 @@ struct RoiWindows {
 // The kernel's choices, and the arrays behind them.
 struct RoiPlan : RoiTables {
   RoiKernel::Mode RoiKernel::* mode;
-  bool by_rois;    // units are of threads that have ROIs of their own
+  bool by_rois;    // threads have, as a rule, ROIs of their own
   double cycles;   // an estimate, of all threads together; 0 where no other thread is to be woken
   double time;     // the same, until the last thread is done
   Trials* trials;  // of which the run is one; null where it is none
@@ -46,6 +46,7 @@ struct RoiShape : RoiDims {
   int64_t line_bytes = 0;     // of the widest vectors; 0 where few channels are not to be read with these
   double worth_a_thread = 0;  // cycles: fewer are left to one thread
   int64_t second_cache = kSecondCache;
+  bool may_use_one_thread = true;  // of several
   bool has_single_bins() const { return bins_y * bins_x == 1; }
 };
 

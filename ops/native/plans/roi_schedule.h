@@ -37,7 +37,7 @@ struct RoiDivision {
   double roi;            // cycles to pool an ROI
   int64_t most_rois;     // of a unit
   bool sweep;            // all blocks of a group are divided alike, as one order of tasks serves them all
-  bool by_rois = false;  // all blocks of a group are divided into as many parts as there are threads
+  bool by_rois = false;  // each block of a group is divided into a part for each thread, or each ROI
   int64_t threads;
   double grain;  // cycles of pooling in such a part
   double units;

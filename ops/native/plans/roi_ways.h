@@ -51,8 +51,8 @@ struct Way {
 // Which ways there are. kOneBlock is as kTables, but of one block of channels at a time; kOtherLevels is as that of
 // kTables, kOneBlock and kSweep which should take the least time, but with the next best levels. Which levels these are
 // may differ from run to run, as ROIs do: what a way took is kept all the same, in proportion to its cost. kPartsOfRois
-// is kTables where each thread has ROIs of its own, and all blocks; kOneThread is the best of one thread, where others
-// take longer to wake, or to hand each other lines of memory, than they save.
+// is kTables where each thread has ROIs of its own, and all blocks; kOneThread should be the best of one thread, where
+// others take longer to wake, or to hand each other lines of memory, than they save.
 enum WayNumber : size_t {
   kSeparate,
   kTables,

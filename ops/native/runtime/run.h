@@ -34,6 +34,12 @@ class Threads {
     return run >= kAgain && (run & (run - 1)) == 0 ? processors_ : count();
   }
 
+  // Whether runs have shown how many there are, and that it is so many. Until then, and where a run asks again, one
+  // that leaves all work to one thread would show nothing.
+  bool have_shown(int64_t threads) const {
+    return threads == count() && (is_known() || seen_.load(std::memory_order_relaxed) == processors_);
+  }
+
   // To how many workers that many cycles of work should go. To more than there seem to be threads, as these may have
   // been busy elsewhere when they were counted.
   int64_t workers(double cycles) const {
@@ -94,6 +100,8 @@ class Run {
 
   // For how many threads to plan.
   int64_t threads() const { return shown_.threads.planned(); }
+  // Whether a run that is planned for so many may leave all work to one.
+  bool may_use_one_of(int64_t threads) const { return shown_.threads.have_shown(threads); }
   // How many of them are worth waking for that many cycles of work.
   int64_t workers(double cycles) const { return std::min(shown_.threads.workers(cycles), threads()); }
 
