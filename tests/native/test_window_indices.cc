@@ -33,11 +33,7 @@ long double least_of(ElementType type) {
 class Pooled {
  public:
   Pooled(const WindowCase& of, ElementType type, Indices indices, Values values)
-      : of_(of), type_(type), cells_(of.depth.axis.size * of.rows.axis.size * of.columns.axis.size) {
-    job_.planes = of.planes;
-    job_.depth = of.depth.listed();
-    job_.rows = of.rows.listed();
-    job_.columns = of.columns.listed();
+      : of_(of), type_(type), cells_(of.depth.axis.size * of.rows.axis.size * of.columns.axis.size), job_(of.job()) {
     job_.order = order_of(type);
     job_.indices_are_64_bits = indices == Indices::of_64_bits;
     job_.index_step = cells_;
@@ -107,8 +103,8 @@ class Pooled {
   const WindowCase& of_;
   const ElementType type_;
   const int64_t cells_;  // of a plane
+  PoolJob job_;
   std::unique_ptr<OrtValue> x_, y_, indices_;
-  PoolJob job_{};
   std::vector<int64_t> expected_;
 };
 

@@ -22,13 +22,10 @@ class Pooled {
  public:
   explicit Pooled(const WindowCase& of)
       : of_(of),
-        planted_(of.planes * of.depth.axis.size * of.rows.axis.size * of.columns.axis.size, cells_of_outputs(of)) {
+        planted_(of.planes * of.depth.axis.size * of.rows.axis.size * of.columns.axis.size, cells_of_outputs(of)),
+        job_(of.job()) {
     job_.x = planted_.x();
     job_.y = planted_.y();
-    job_.planes = of.planes;
-    job_.depth = of.depth.listed();
-    job_.rows = of.rows.listed();
-    job_.columns = of.columns.listed();
     job_.order = order_of(sizeof(Number) == 8 ? ElementType::double_ : ElementType::float_);
   }
 
@@ -79,7 +76,7 @@ class Pooled {
 
   const WindowCase& of_;
   PlantedNan<Number> planted_;
-  PoolJob job_{};
+  PoolJob job_;
 };
 
 }  // namespace

@@ -3,6 +3,15 @@
 using window_axis::even;
 using window_axis::sliding;
 
+onnx_maxpool::PoolJob WindowCase::job() const {
+  onnx_maxpool::PoolJob job{};
+  job.planes = planes;
+  job.depth = depth.listed();
+  job.rows = rows.listed();
+  job.columns = columns.listed();
+  return job;
+}
+
 // Each way to read cells, by vectors of 2 to 32 lanes: whole ones, and what is left of a row, a map or the tensor.
 const std::vector<WindowCase>& window_cases() {
   static const std::vector<WindowCase> all = {

@@ -7,6 +7,9 @@
 #include "window_axis.h"
 
 struct WindowCase {
+  // Its sizes and windows, whose lists it borrows; no memory.
+  onnx_maxpool::PoolJob job() const;
+
   const char* name;
   int64_t planes;
   WindowAxis depth, rows, columns;

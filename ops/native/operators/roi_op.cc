@@ -129,7 +129,7 @@ class RoiNode : public Kernel {
                                    kernel.line_bytes,
                                    machine().cycles_worth_a_thread,
                                    machine().second_cache,
-                                   run.may_use_one_of(threads)};
+                                   run.may_use_one_thread(threads)};
     RoiPlan plan = plan_rois(shape_of_run, windows, &trials_);
     const RoiJob job = {x.data,
                         y,

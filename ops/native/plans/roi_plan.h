@@ -59,7 +59,8 @@ bool streams(const RoiDims& dims, size_t element_size, size_t threshold);
 
 // The plan that should take the least time, or one that is to be tried, if there are trials of such runs.
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShape* trials = nullptr);
-// All from which it is chosen, with every count of tables that may be of use, and what is chosen for a small run.
+// All from which it is chosen, with every count of tables that may be of use, and what is chosen for a small run; but
+// for the plan of one thread where there are several.
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows);
 
 }  // namespace onnx_maxpool

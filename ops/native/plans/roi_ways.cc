@@ -144,10 +144,8 @@ void Planner::other_levels(int64_t threads, Ways& ways) const {
 
 void Planner::parts_of_rois(int levels, int64_t threads, Way& way) const {
   set(way, &RoiKernel::shared, levels, at_once_of(levels, 1, shape_.blocks));
-  const int64_t units = units_of(shape_.blocks, way.at_once);
-  const double of_unit = static_cast<double>(shape_.blocks) / static_cast<double>(units);
   way.division.by_rois = true;
-  divide_whole(way.division, {units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois()}, threads);
+  divide_whole(way.division, shared_work(levels, shape_.blocks, way.at_once), threads);
 }
 
 void Planner::separate(int64_t threads, int64_t blocks, Way& way) const {
@@ -159,9 +157,7 @@ void Planner::separate(int64_t threads, int64_t blocks, Way& way) const {
 void Planner::shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most) const {
   const bool sweep = sweeps(shape_, levels);
   set(way, &RoiKernel::shared, levels, sweep ? 1 : std::min(at_once_of(levels, threads, blocks), most));
-  const int64_t units = units_of(blocks, way.at_once);
-  const double of_unit = static_cast<double>(blocks) / static_cast<double>(units);
-  const Work work = {units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois()};
+  const Work work = shared_work(levels, blocks, way.at_once);
   if (!sweep) return divide_whole(way.division, work, threads);
   // Few ROIs at a time, whose bins stay in the cache, or as many as may be, so that tables are filled less often.
   const double bins = static_cast<double>(shape_.bins_y * shape_.bins_x);
@@ -244,6 +240,12 @@ void Planner::plan(const Way& way, RoiPlan& plan) const {
   plan.rois_by_image = rois_by_image_;
   set_plan(shape_, windows_, groups_, way, plan);
   plan.tallest = tallest_;
+}
+
+Planner::Work Planner::shared_work(int levels, int64_t blocks, int64_t at_once) const {
+  const int64_t units = units_of(blocks, at_once);
+  const double of_unit = static_cast<double>(blocks) / static_cast<double>(units);
+  return {units, cost_.fill(levels, of_unit), cost_.shared(levels, of_unit) / rois()};
 }
 
 Planner::Work Planner::few_channels_work(int64_t channels) const {

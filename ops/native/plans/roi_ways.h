@@ -117,6 +117,7 @@ class Planner {
     int64_t blocks;
     double fill, roi;
   };
+  Work shared_work(int levels, int64_t blocks, int64_t at_once) const;
   Work few_channels_work(int64_t channels) const;
   bool may_share(int levels) const { return fit(shape_, tallest_, levels); }
   void other_levels(int64_t threads, Ways& ways) const;

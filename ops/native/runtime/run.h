@@ -101,7 +101,7 @@ class Run {
   // For how many threads to plan.
   int64_t threads() const { return shown_.threads.planned(); }
   // Whether a run that is planned for so many may leave all work to one.
-  bool may_use_one_of(int64_t threads) const { return shown_.threads.have_shown(threads); }
+  bool may_use_one_thread(int64_t threads) const { return shown_.threads.have_shown(threads); }
   // How many of them are worth waking for that many cycles of work.
   int64_t workers(double cycles) const { return std::min(shown_.threads.workers(cycles), threads()); }
 
