@@ -13,6 +13,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "require.h"
@@ -27,7 +28,7 @@ constexpr size_t kElement = sizeof(float);
 std::string name_of(const RoiPlan& plan) {
   const std::string left = std::string(plan.left > 0 ? ", but for channels that are left" : "") +
                            (plan.by_rois ? ", threads with ROIs of their own" : "") +
-                           (plan.cycles == 0 ? ", one thread" : "");
+                           (is_for_one_thread(plan) ? ", one thread" : "");
   if (plan.mode == &RoiKernel::separate) return "separate" + left;
   if (plan.mode == &RoiKernel::narrow_map) return "narrow map" + left;
   if (plan.mode == &RoiKernel::few_channels) return "few channels" + left;
@@ -86,8 +87,10 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     if (threads > 1) {
       RoiShape alone = shape;
       alone.threads = 1;
-      plans.push_back(plan_rois(alone, drawn.windows));
-      plans.back().cycles = 0;
+      for (RoiPlan& plan : possible_plans(alone, drawn.windows)) {
+        plan.cycles = 0;
+        plans.push_back(std::move(plan));
+      }
     }
     const std::vector<double> seconds = tensors.time_plans(kernel, plans, helper);
     const double best = *std::min_element(seconds.begin(), seconds.end());

@@ -10,6 +10,7 @@
 
 #include "base/machine.h"
 #include "base/window_plan.h"
+#include "runtime/shares.h"
 
 namespace {
 
@@ -49,7 +50,7 @@ RoiShape DrawnRois::shape(const RoiKernel& kernel, int64_t threads) const {
           threads,
           static_cast<int64_t>(input_bytes()),
           kernel.line_bytes,
-          0,
+          machine().cycles_worth_a_thread,
           machine().second_cache};
 }
 size_t DrawnRois::input_bytes() const {
@@ -58,6 +59,8 @@ size_t DrawnRois::input_bytes() const {
 size_t DrawnRois::output_bytes() const {
   return static_cast<size_t>(dims.rois * dims.channels * dims.bins_y * dims.bins_x) * element_size;
 }
+
+bool is_for_one_thread(const RoiPlan& plan) { return plan.cycles < machine().cycles_worth_a_thread; }
 
 DrawnRois draw_rois(std::mt19937_64& random, size_t element_size) {
   const auto uniform = [&](double from, double to) { return std::uniform_real_distribution<double>(from, to)(random); };
@@ -145,15 +148,18 @@ double RoiTensors::seconds(const RoiKernel& kernel, const RoiPlan& plan, Helper*
   static std::vector<char> memory;
   memory.resize(2 * stride + 64);
   char* const scratch = memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) % 64);
-  std::atomic<int64_t> next{0};
-  const auto work = [&](int64_t thread) {
-    for (int64_t unit; (unit = next.fetch_add(1, std::memory_order_relaxed)) < job.unit_count;) {
-      char* const own = scratch + static_cast<size_t>(thread) * stride;
+  const bool has_help = helper && !is_for_one_thread(plan);
+  const size_t threads = has_help ? 2 : 1;
+  alignas(64) char memory_of_shares[Shares::bytes(2)];
+  Shares shares(job.unit_count, threads, Sharing::in_turns, memory_of_shares);
+  const auto work = [&](size_t thread) {
+    char* const own = scratch + thread * stride;
+    shares.work(thread, [&](int64_t unit) {
       unit < plan.left_begin ? mode.run(job, unit, own) : kernel.few_channels.run(left, unit, own);
-    }
+    });
   };
   const auto begin = Clock::now();
-  if (helper && plan.cycles > 0) {
+  if (has_help) {
     helper->together(work);
   } else {
     work(0);
@@ -164,15 +170,23 @@ double RoiTensors::seconds(const RoiKernel& kernel, const RoiPlan& plan, Helper*
 std::vector<double> RoiTensors::time_plans(const RoiKernel& kernel, const std::vector<RoiPlan>& plans,
                                            Helper* helper) const {
   double best = std::numeric_limits<double>::infinity();
-  std::vector<double> least(plans.size(), best);
+  std::vector<std::vector<double>> times(plans.size());
   const auto begin = Clock::now();
   for (int turn = 0; turn < 4 || (turn < 30 && Clock::now() - begin < std::chrono::milliseconds(60)); ++turn) {
     for (size_t i = 0; i < plans.size(); ++i) {
-      if (least[i] > 4 * best && turn > 1) continue;
-      // In a row, as a node's runs are: the first one finds in the caches what another plan has left there.
-      for (int run = 0; run < Trials::kInARow; ++run) least[i] = std::min(least[i], seconds(kernel, plans[i], helper));
-      best = std::min(best, least[i]);
+      if (turn > 1 && *std::min_element(times[i].begin(), times[i].end()) > 4 * best) continue;
+      for (int run = 0; run < Trials::kInARow; ++run) {
+        const double found = seconds(kernel, plans[i], helper);
+        if (run > 0) times[i].push_back(found);  // as a node's trials, of which the first does not count
+        best = std::min(best, found);
+      }
     }
   }
-  return least;
+  std::vector<double> typical;
+  for (std::vector<double>& of_plan : times) {
+    const auto middle = of_plan.begin() + static_cast<std::ptrdiff_t>((of_plan.size() - 1) / 2);
+    std::nth_element(of_plan.begin(), middle, of_plan.end());
+    typical.push_back(*middle);
+  }
+  return typical;
 }

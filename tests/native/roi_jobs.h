@@ -54,6 +54,9 @@ struct DrawnRois {
   size_t output_bytes() const;
 };
 
+// Whether a run would wake no other thread.
+bool is_for_one_thread(const onnx_maxpool::RoiPlan& plan);
+
 // Shapes as users have them, within what a machine does in a moment.
 DrawnRois draw_rois(std::mt19937_64& random, size_t element_size);
 
@@ -67,7 +70,7 @@ class RoiTensors {
 
   // Seconds of a run by this plan; with a helper on two threads.
   double seconds(const onnx_maxpool::RoiKernel& kernel, const onnx_maxpool::RoiPlan& plan, Helper* helper) const;
-  // The least of several runs of each plan, in turns.
+  // The median of several runs of each plan, in turns.
   std::vector<double> time_plans(const onnx_maxpool::RoiKernel& kernel, const std::vector<onnx_maxpool::RoiPlan>& plans,
                                  Helper* helper) const;
 

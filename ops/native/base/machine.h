@@ -24,7 +24,7 @@ struct Machine {
   // was faster even with a reader right after it (docs/benchmark/rois.md). Between the two it depends on what else is
   // in that cache, which a node's runs find out.
   size_t streaming_threshold, streaming_limit;
-  // Scratch of no more bytes than this lies on the stack, where one thread does all work.
+  // Scratch of no more bytes than this, of all threads together, lies on the stack of the one that runs the node.
   size_t stack_scratch;
   // Bytes of the second-level cache that a core has.
   int64_t second_cache;

@@ -297,9 +297,9 @@ struct Pools {
 
   static PoolCosts costs(const PoolJob& job) {
     if constexpr (kIsHuge) {
-      return kOnlyRows;
+      return only_rows(job);
     } else {
-      if (one_way(job)) return kOnlyRows;
+      if (one_way(job)) return only_rows(job);
       return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job), Walks::takes(job));
     }
   }

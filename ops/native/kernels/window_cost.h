@@ -355,9 +355,18 @@ class JobCost {
 
 // Where no other plan can compute the job, or is known to be worse.
 constexpr double kNever = __builtin_inf();
-constexpr PoolCosts kOnlyRows = {{1, kNever, kNever, kNever, kNever}},
-                    kOnlyWalks = {{kNever, kNever, kNever, kNever, 1}};
 static_assert(sizeof kPoolPlans / sizeof *kPoolPlans == 5, "a cost for each plan");
+
+// Of the only plan for a job: roughly, whatever the windows. An index is an output of its own.
+double rough_cost(const PoolJob& job) {
+  constexpr double kCell = 1.5, kOutput = 3;
+  const double lines = static_cast<double>(job.planes) * static_cast<double>(job.depth.size * job.rows.size);
+  const double of_windows = static_cast<double>(job.planes) * static_cast<double>(job.depth.count * job.rows.count);
+  return kCell * lines * static_cast<double>(job.columns.size) +
+         kOutput * of_windows * static_cast<double>(job.columns.count) * (job.indices ? 2 : 1);
+}
+PoolCosts only_rows(const PoolJob& job) { return {{rough_cost(job), kNever, kNever, kNever, kNever}}; }
+PoolCosts only_walks(const PoolJob& job) { return {{kNever, kNever, kNever, kNever, rough_cost(job)}}; }
 
 // By the plans that can compute the job.
 template <class Element, class Lane, bool indexed>
@@ -368,12 +377,12 @@ PoolCosts costs_of(const PoolJob& job, bool maps, bool planes, bool walks) {
     // Of lines that long, a unit has few: a walk would take more time to begin than to go on.
     const int64_t most = job.rows.count < lines_per_unit(job) ? job.rows.count : lines_per_unit(job);
     const bool are_walked = walks && job.columns.windows && most >= 4 * job.rows.length;
-    return are_walked ? kOnlyWalks : kOnlyRows;
+    return are_walked ? only_walks(job) : only_rows(job);
   }
-  if (!maps && !planes && !lookups && !walks) return kOnlyRows;
+  if (!maps && !planes && !lookups && !walks) return only_rows(job);
   constexpr const PlanCosts& costs = kPlanCosts<indexed, sizeof(Lane) == 8>;
   const JobCost<Lane, indexed> cost(job, sizeof(Element), costs);
-  if (cost.is_one_long_window()) return kOnlyRows;
+  if (cost.is_one_long_window()) return only_rows(job);
   return {{cost.by_rows(), maps ? cost.by_maps() : kNever, planes ? cost.by_planes() : kNever,
            lookups ? cost.by_lookups(pieces) : kNever, walks ? cost.by_walks() : kNever}};
 }

@@ -155,7 +155,7 @@ class RoiNode : public Kernel {
       scratch_bytes = std::max(scratch_bytes, of_left.scratch_bytes(left));
     }
     const auto pool_all = [&] {
-      run.parallel(job.unit_count, scratch_bytes, plan.cycles, [&](int64_t unit, void* scratch) {
+      run.parallel(job.unit_count, Sharing::in_turns, scratch_bytes, plan.cycles, [&](int64_t unit, void* scratch) {
         unit < plan.left_begin ? mode.run(job, unit, scratch) : of_left.run(left, unit, scratch);
       });
     };

@@ -14,8 +14,8 @@
 namespace onnx_maxpool {
 namespace {
 
-// Roughly, whatever the windows. An index is an output of its own.
-constexpr double kCyclesPerCell = 0.5, kCyclesPerOutput = 1;
+// Of a unit of PoolCosts, roughly, on any processor.
+constexpr double kCyclesPerCost = 0.3;
 
 const char* spelling(ElementType type) {
   for (const IndexSpelling& known : kIndexSpellings) {
@@ -151,11 +151,8 @@ class WindowPlan {
         axes_(bytes_ ? three_axes(task.axes) : PoolAxes()),
         lists_(lists_of(axes_)),
         job_(bytes_ ? job_of(task) : PoolJob()),
-        ways_(bytes_ ? Ways(job_, element_size(type_)) : Ways()) {
-    const int64_t cells = job_.planes * job_.depth.size * job_.rows.size * job_.columns.size;
-    const int64_t outputs = checked_cells(shape_) * (index_.present ? 2 : 1);
-    cycles_ = kCyclesPerCell * static_cast<double>(cells) + kCyclesPerOutput * static_cast<double>(outputs);
-  }
+        ways_(bytes_ ? Ways(job_, element_size(type_)) : Ways()),
+        cycles_(kCyclesPerCost * *std::min_element(ways_.costs.begin(), ways_.costs.end())) {}
 
   bool is_for(const WindowPlans::Key& key) const {
     return key.size() == key_.size() && std::equal(key.begin(), key.end(), key_.begin());
@@ -180,7 +177,8 @@ class WindowPlan {
 
  private:
   void pool_by(const Way& way, const Run& run, const PoolJob& job) const {
-    run.parallel(job.workers == 1 ? way.units : way.kernel->units(job), way.scratch_bytes, cycles_,
+    const int64_t units = job.workers == 1 ? way.units : way.kernel->units(job);
+    run.parallel(units, Sharing::in_parts, way.scratch_bytes, cycles_,
                  [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
   }
 
@@ -206,10 +204,10 @@ class WindowPlan {
   const std::vector<Window> lists_;
   const PoolJob job_;
   const Ways ways_;
+  const double cycles_;  // on one thread
   mutable Trials trials_;
   // While no trial is due; now and then, where runs meet, for a while longer.
   mutable std::atomic<const Way*> fastest_{nullptr};
-  double cycles_ = 0;
 };
 
 WindowPlans::~WindowPlans() {

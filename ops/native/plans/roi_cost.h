@@ -101,6 +101,10 @@ constexpr double kWindow = 15, kWindowOfMany = 2;
 
 // What a part of a group costs beside its share of the group's work: it is handed out, and waits for its last stores.
 constexpr double kPart = 2000;
+// A line that one thread writes right before or after those that another writes at about the same time: processors
+// fetch lines in advance, and so take them from each other. There are so many for each ROI, as far as it has them, and
+// fewer where a thread's outputs of an ROI fill more lines than this, as the other is then seldom near.
+constexpr double kHandedLine = 75, kHandedLines = 12, kNearLines = 128;
 // By how much threads differ in speed, as others use their processors and memory, too.
 constexpr double kUnevenThreads = 0.04;
 

@@ -108,7 +108,7 @@ class KeptWay {
     return has_blocks(mode) || has_few_channels(shape);
   }
   static void divide_whole(const RoiGroups& groups, int64_t rois, int64_t blocks, RoiDivision& division) {
-    division = {blocks, roi_costs::kUnit, 0, rois, false, false, 1, 0, 0, 0, 0};
+    division = {blocks, roi_costs::kUnit, 0, 0, rois, false, false, 1, 0, 0, 0, 0};
     divide_best(groups, division);
   }
 };
@@ -170,7 +170,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
     if (shape.may_use_one_thread) ways[kOneThread] = alone;
     costs = times(ways);
   }
-  const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false};
+  const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false, false};
   const Way& way = ways[turn.way];
   if (is_for_one && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {
     KeptWay::keep(way, shape, windows, *known);

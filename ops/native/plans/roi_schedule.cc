@@ -49,8 +49,11 @@ void estimate(const RoiGroups& groups, RoiDivision& division) {
   division.units = division.cycles = 0;
   divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
     const auto count = static_cast<double>(parts), units = count * static_cast<double>(end - first);
-    const double unit =
-        division.fill + division.roi * static_cast<double>(group.count()) / count + (parts > 1 ? kPart : 0);
+    const bool hands = division.handed > 0 && division.blocks > 1 && !division.by_rois;
+    // Stores wait for lines while what comes next is pooled.
+    const double waits = hands ? division.handed * division.handed / (division.handed + division.roi) : 0;
+    const double roi = division.roi + waits;
+    const double unit = division.fill + roi * static_cast<double>(group.count()) / count + (parts > 1 ? kPart : 0);
     longest = std::max(longest, unit);
     division.units += units;
     division.cycles += units * unit;

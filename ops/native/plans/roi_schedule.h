@@ -35,6 +35,7 @@ struct RoiDivision {
   int64_t blocks;        // of channels, or as many units as these make
   double fill;           // cycles of a unit before it pools anything
   double roi;            // cycles to pool an ROI
+  double handed;         // and more of them, where threads pool different blocks of the same ROIs at the same time
   int64_t most_rois;     // of a unit
   bool sweep;            // all blocks of a group are divided alike, as one order of tasks serves them all
   bool by_rois = false;  // each block of a group is divided into a part for each thread, or each ROI

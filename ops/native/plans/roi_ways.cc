@@ -14,6 +14,7 @@ constexpr int64_t kTallestNarrowMap = 32;
 constexpr double kWorthATrial = 30'000;
 // More would leave few units to share out among threads, and are seldom pooled faster by themselves, but for only bins.
 constexpr int64_t kFewChannels = 128;
+constexpr double kLineBytes = 64;
 
 int64_t narrow_map_blocks(const RoiShape& shape) {
   return (shape.channels + kNarrowMapChannels - 1) / kNarrowMapChannels;
@@ -151,7 +152,7 @@ void Planner::parts_of_rois(int levels, int64_t threads, Way& way) const {
 void Planner::separate(int64_t threads, int64_t blocks, Way& way) const {
   const double block = blocks < shape_.blocks ? cost_.full_block() : cost_.separate();
   set(way, &RoiKernel::separate);
-  divide_whole(way.division, {blocks, roi_costs::kUnit, block / rois()}, threads);
+  divide_either(way.division, {blocks, roi_costs::kUnit, block / rois()}, threads);
 }
 
 void Planner::shared(int levels, int64_t threads, int64_t blocks, Way& way, int64_t most) const {
@@ -223,12 +224,12 @@ void Planner::narrow_map(int64_t threads, Way& way) const {
   const int64_t blocks = narrow_map_blocks(shape_);
   const double channels = static_cast<double>(shape_.channels) / static_cast<double>(blocks);
   set(way, &RoiKernel::narrow_map);
-  divide_whole(way.division, {blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois()}, threads);
+  divide_either(way.division, {blocks, cost_.fill_narrow_map(channels), cost_.narrow_map(channels) / rois()}, threads);
 }
 
 void Planner::few_channels(int64_t threads, Way& way) const {
   set(way, &RoiKernel::few_channels);
-  divide_whole(way.division, few_channels_work(shape_.channels), threads);
+  divide_either(way.division, few_channels_work(shape_.channels), threads);
 }
 
 void Planner::cells(int64_t threads, Way& way) const {
@@ -258,8 +259,26 @@ void Planner::divide_whole(RoiDivision& division, const Work& work, int64_t thre
   divide_work(division, work, shape_.rois, false, threads);
 }
 
+void Planner::divide_either(RoiDivision& division, const Work& work, int64_t threads) const {
+  division.by_rois = false;
+  divide_whole(division, work, threads);
+  if (threads == 1 || work.blocks == 1) return;
+  RoiDivision by_rois = division;
+  by_rois.by_rois = true;
+  divide_best(groups_, by_rois);
+  if (by_rois.time < division.time) division = by_rois;
+}
+
 void Planner::divide_sweep(RoiDivision& division, const Work& work, int64_t most_rois, int64_t threads) const {
   divide_work(division, work, most_rois, true, threads);
+}
+
+double Planner::handed(int64_t blocks, int64_t threads) const {
+  const int64_t of_bin = shape_.input_bytes / (shape_.images * shape_.height * shape_.width);
+  const double all = static_cast<double>(of_bin * shape_.bins_y * shape_.bins_x) / kLineBytes;
+  const double of_thread = all / static_cast<double>(threads);
+  const double lines = std::min(of_thread, roi_costs::kHandedLines) * std::min(roi_costs::kNearLines / of_thread, 1.0);
+  return roi_costs::kHandedLine * lines * std::min(static_cast<double>(threads) / static_cast<double>(blocks), 1.0);
 }
 
 void Planner::divide_work(RoiDivision& division, const Work& work, int64_t most_rois, bool sweep,
@@ -267,6 +286,7 @@ void Planner::divide_work(RoiDivision& division, const Work& work, int64_t most_
   division.blocks = work.blocks;
   division.fill = work.fill;
   division.roi = work.roi;
+  division.handed = threads > 1 ? handed(work.blocks, threads) : 0;
   division.most_rois = most_rois;
   division.sweep = sweep;
   division.threads = threads;

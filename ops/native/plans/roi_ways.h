@@ -129,7 +129,11 @@ class Planner {
     way.division.by_rois = false;
   }
   void divide_whole(RoiDivision& division, const Work& work, int64_t threads) const;
+  // By blocks, or so that each thread has ROIs of its own.
+  void divide_either(RoiDivision& division, const Work& work, int64_t threads) const;
   void divide_sweep(RoiDivision& division, const Work& work, int64_t most_rois, int64_t threads) const;
+  // RoiDivision::handed.
+  double handed(int64_t blocks, int64_t threads) const;
   void divide_work(RoiDivision& division, const Work& work, int64_t most_rois, bool sweep, int64_t threads) const;
 
   const RoiShape& shape_;

@@ -20,8 +20,8 @@ class Trials {
   using Costs = std::array<double, kMostWays>;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   // Ways are tried so often each, in turns, that should take at most so many times as long as the fastest. Each has its
-  // turn in so many runs, as the first of them finds in the caches what the way before has left there.
-  static constexpr int kTimes = 4, kInARow = 2;
+  // turn in so many runs, of which the first does not count: it finds in the caches what the way before has left there.
+  static constexpr int kTimes = 6, kInARow = 3;
   static constexpr double kTried = 3;
   // Each has one more turn after so many runs, and whenever there were twice as many.
   static constexpr uint64_t kAgain = 32;
@@ -31,6 +31,7 @@ class Trials {
     size_t way;
     double cost;
     bool is_trial;
+    bool counts;   // of a trial
     bool is_last;  // trials are over for now: of runs with the same costs, this is the way
   };
 
@@ -65,30 +66,26 @@ class Trials {
     }
     if (fewest < wanted) {
       running_.fetch_add(1, std::memory_order_relaxed);  // before it has begun, as others ask in the opposite order
-      begin(tried_[least_tried].begun, wanted);
-      return {least_tried, costs[least_tried], true, false};
+      const int before = begin(tried_[least_tried].begun, wanted);
+      return {least_tried, costs[least_tried], true, before % kInARow > 0, false};
     }
     const bool is_last = running_.load(std::memory_order_acquire) == 0;  // before times are read
     const auto time = [&](size_t way) {
       // Less is noise. Two readings of a clock with steps of some 20 nanoseconds differ by a step or two.
       constexpr double kClearly = 0.97, kClock = 30;
-      const double nanoseconds = costs[way] * tried_[way].least.load(std::memory_order_relaxed);
+      const double nanoseconds = costs[way] * tried_[way].typical();
       return way == likeliest ? kClearly * nanoseconds - kClock : nanoseconds;
     };
     size_t fastest = likeliest;
     for (size_t way = 0; way < kMostWays; ++way) {
       if (may_be_fastest(way) && time(way) < time(fastest)) fastest = way;
     }
-    return {fastest, costs[fastest], false, is_last};
+    return {fastest, costs[fastest], false, false, is_last};
   }
 
   // A trial is over, after so many nanoseconds.
   void took(const Turn& turn, double nanoseconds) {
-    std::atomic<double>& least = tried_[turn.way].least;
-    const double ratio = nanoseconds / turn.cost;
-    double before = least.load(std::memory_order_relaxed);
-    while (ratio < before && !least.compare_exchange_weak(before, ratio, std::memory_order_relaxed)) {
-    }
+    if (turn.counts) tried_[turn.way].add(nanoseconds / turn.cost);
     running_.fetch_sub(1, std::memory_order_release);
   }
 
@@ -112,13 +109,14 @@ class Trials {
   }
 
  private:
-  // Counts a trial. A way that was too slow until now, as costs differ from run to run, has missed turns, of which it
-  // makes up for a few.
-  static void begin(std::atomic<int>& begun, int wanted) {
+  // Counts a trial, and tells how many came before it. A way that was too slow until now, as costs differ from run to
+  // run, has missed turns, of which it makes up for a few.
+  static int begin(std::atomic<int>& begun, int wanted) {
     int before = begun.load(std::memory_order_relaxed);
-    while (!begun.compare_exchange_weak(before, std::max(before, wanted - kTimes) + 1, std::memory_order_release,
-                                        std::memory_order_relaxed)) {
+    const auto first = [&] { return std::max(before, wanted - kTimes); };
+    while (!begun.compare_exchange_weak(before, first() + 1, std::memory_order_release, std::memory_order_relaxed)) {
     }
+    return first();
   }
 
   // How often each way is to have been tried by now.
@@ -129,10 +127,26 @@ class Trials {
   }
 
   struct Tried {
+    static constexpr size_t kLast = 4;
     std::atomic<int> begun{0};
-    // Nanoseconds for each unit of cost: the least, as a first run touches memory that is new, and other programs
-    // disturb some.
-    std::atomic<double> least{kNever};
+    std::atomic<size_t> counted{0};
+    // Nanoseconds for each unit of cost, of the last few that count.
+    std::array<std::atomic<double>, kLast> ratios;
+
+    Tried() {
+      for (auto& ratio : ratios) ratio.store(kNever, std::memory_order_relaxed);
+    }
+    void add(double ratio) {
+      ratios[counted.fetch_add(1, std::memory_order_relaxed) % kLast].store(ratio, std::memory_order_relaxed);
+    }
+    // The second of four, from the least on: other programs disturb some, and where threads meet in lines of memory, a
+    // run may be lucky.
+    double typical() const {
+      std::array<double, kLast> known;
+      for (size_t i = 0; i < kLast; ++i) known[i] = ratios[i].load(std::memory_order_relaxed);
+      std::sort(known.begin(), known.end());
+      return known[(std::clamp<size_t>(counted.load(std::memory_order_relaxed), 1, kLast) - 1) / 2];
+    }
   };
   std::array<Tried, kMostWays> tried_;
   std::atomic<int> running_{0};

@@ -92,49 +92,53 @@ void Run::check_type(const OrtValue* output, size_t index, ElementType type) con
 
 void Run::parallel(const Units& units) const {
   const int64_t workers = units.count > 1 ? std::min(units.count, shown_.threads.workers(units.cycles)) : 1;
-  if (workers > 1) return on_threads(units, static_cast<size_t>(workers));
+  const Team team = {static_cast<size_t>(workers), (units.scratch_bytes + 63) / 64 * 64};
   // A small run would notice the calls that the runtime's memory takes.
   constexpr size_t kFew = size_t{16} << 10;
-  const size_t bytes = units.scratch_bytes;
+  const size_t bytes = team.bytes();
   if (bytes == 0) return on_this_thread(units, nullptr);
-  if (bytes > machine().stack_scratch) return on_this_thread(units, Scratch(api_, context_, bytes).get());
-  bytes <= kFew ? on_stack<kFew>(units) : on_stack<kStackScratch>(units);
+  if (bytes > machine().stack_scratch) return work(units, team, Scratch(api_, context_, bytes).get());
+  bytes <= kFew ? on_stack<kFew>(units, team) : on_stack<kStackScratch>(units, team);
 }
 
 // A function of its own, as some compilers touch every page of what a function may have on its stack.
 template <size_t bytes>
-__attribute__((noinline)) void Run::on_stack(const Units& units) {
-  alignas(64) char scratch[bytes];
-  on_this_thread(units, scratch);
+__attribute__((noinline)) void Run::on_stack(const Units& units, const Team& team) const {
+  alignas(64) char memory[bytes];
+  work(units, team, memory);
+}
+
+void Run::work(const Units& units, const Team& team, char* memory) const {
+  team.workers == 1 ? on_this_thread(units, memory) : on_threads(units, team, memory);
 }
 
 void Run::on_this_thread(const Units& units, void* scratch) {
   for (int64_t unit = 0; unit < units.count; ++unit) units.run(units.work, unit, scratch);
 }
 
-void Run::on_threads(const Units& units, size_t workers) const {
+void Run::on_threads(const Units& units, const Team& team, char* memory) const {
   struct Shared {
     const Units& units;
+    const Team& team;
+    Shares shares;
     char* scratch;
-    size_t stride;
-    std::atomic<int64_t> next{0};
     std::atomic<int64_t> worked{0};
   };
-  // Each worker takes units until none is left: the scratch is then bounded whatever the number of units, and a slow
-  // unit holds up nobody. With fewer threads the first workers leave nothing to the rest.
+  // With fewer threads the first workers leave nothing to the rest.
   const auto worker = [](void* user, size_t index) {
     Shared& s = *static_cast<Shared*>(user);
-    void* own = s.scratch + index * s.stride;
-    const auto take = [&] { return s.next.fetch_add(1, std::memory_order_relaxed); };
-    int64_t unit = take();
-    if (unit < s.units.count) s.worked.fetch_add(1, std::memory_order_relaxed);
-    for (; unit < s.units.count; unit = take()) s.units.run(s.units.work, unit, own);
+    void* const own = s.scratch + index * s.team.scratch_bytes;
+    bool has_worked = false;
+    s.shares.work(index, [&](int64_t unit) {
+      if (!has_worked) s.worked.fetch_add(1, std::memory_order_relaxed);
+      has_worked = true;
+      s.units.run(s.units.work, unit, own);
+    });
   };
-  const size_t stride = (units.scratch_bytes + 63) / 64 * 64;
-  const Scratch scratch(api_, context_, workers * stride);
-  Shared shared{units, scratch.get(), stride};
-  check(api_, ort::KernelContextParallelFor::of(api_)(context_, worker, workers, 0, &shared));
-  if (units.show_threads) shown_.threads.saw(static_cast<int64_t>(workers), shared.worked, units.cycles);
+  Shared shared{units, team, Shares(units.count, team.workers, units.sharing, memory),
+                memory + Shares::bytes(team.workers)};
+  check(api_, ort::KernelContextParallelFor::of(api_)(context_, worker, team.workers, 0, &shared));
+  if (units.show_threads) shown_.threads.saw(static_cast<int64_t>(team.workers), shared.worked, units.cycles);
 }
 
 void refuse_bytes(const char* op, const char* output, const std::string& shape) {

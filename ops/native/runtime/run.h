@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/ort_abi.h"
 #include "base/shape.h"
+#include "runtime/shares.h"
 
 namespace onnx_maxpool {
 
@@ -110,21 +111,22 @@ class Run {
   // not throw. `cycles`, an estimate for all units together, keeps work off threads that would cost more to wake than
   // they save.
   template <class Work>
-  void parallel(int64_t units, size_t scratch_bytes, double cycles, const Work& work) const {
+  void parallel(int64_t units, Sharing sharing, size_t scratch_bytes, double cycles, const Work& work) const {
     const auto run = [](const void* w, int64_t unit, void* scratch) { (*static_cast<const Work*>(w))(unit, scratch); };
-    parallel({units, scratch_bytes, cycles, true, &work, run});
+    parallel({units, sharing, scratch_bytes, cycles, true, &work, run});
   }
   // The same for work(unit), of what comes before: too short to show how many threads the session has.
   template <class Work>
   void parallel_before(int64_t units, double cycles, const Work& work) const {
     if (units == 1) return work(0);  // a small run would notice the calls by pointer
     const auto run = [](const void* w, int64_t unit, void*) { (*static_cast<const Work*>(w))(unit); };
-    parallel({units, 0, cycles, false, &work, run});
+    parallel({units, Sharing::in_parts, 0, cycles, false, &work, run});
   }
 
  private:
   struct Units {
     int64_t count;
+    Sharing sharing;
     size_t scratch_bytes;
     double cycles;
     bool show_threads;
@@ -134,10 +136,16 @@ class Run {
   Dims shape_of(const OrtValue* value) const;
   void check_type(const OrtValue* output, size_t index, ElementType type) const;
   void parallel(const Units& units) const;
-  static void on_this_thread(const Units& units, void* scratch);
+  // Who works, and how many bytes of scratch each has.
+  struct Team {
+    size_t workers, scratch_bytes;
+    size_t bytes() const { return workers == 1 ? scratch_bytes : Shares::bytes(workers) + workers * scratch_bytes; }
+  };
   template <size_t bytes>
-  static void on_stack(const Units& units);
-  void on_threads(const Units& units, size_t workers) const;
+  void on_stack(const Units& units, const Team& team) const;
+  void work(const Units& units, const Team& team, char* memory) const;
+  static void on_this_thread(const Units& units, void* scratch);
+  void on_threads(const Units& units, const Team& team, char* memory) const;
   const OrtApi* api_;
   const bool lends_shapes_;
   OrtKernelContext* context_;
