@@ -200,16 +200,21 @@ Run run(const OrtCustomOp& op, const Node& node, const std::vector<const OrtValu
     in_library([&] { op.KernelDestroy(kernel); });
     return run;
   }
-  const auto compute = [&] { run.computed = taken(in_library([&] { return op.KernelComputeV2(kernel, &context); })); };
+  const auto compute = [&] {
+    run.on_threads.push_back(0);
+    run.computed = taken(in_library([&] { return op.KernelComputeV2(kernel, &context); }));
+  };
   compute();
-  if (!run.computed.code) {
-    const std::vector<std::unique_ptr<OrtValue>> first = std::exchange(run.outputs, {});
+  std::vector<std::unique_ptr<OrtValue>> first;
+  const size_t bytes = library_bytes.load();
+  for (int again = 1; again < node.runs && !run.computed.code; ++again) {
+    if (again == 1) first = std::exchange(run.outputs, {});
+    run.outputs.clear();
     run.outputs.resize(first.size());
-    const size_t bytes = library_bytes.load();
     compute();
-    library_bytes = bytes;
-    if (!run.computed.code && !same(first, run.outputs)) die("a node's second run gave another output");
+    if (!run.computed.code && !same(first, run.outputs)) die("a node's later run gave another output");
   }
+  library_bytes = bytes;
   in_library([&] { op.KernelDestroy(kernel); });
   return run;
 }

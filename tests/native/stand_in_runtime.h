@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -72,6 +73,8 @@ struct Node {
   Attributes attributes;
   std::vector<std::string> outputs;  // names; an optional output that is left out has none, or is not in the list
   size_t threads = 1;
+  std::chrono::microseconds wake{0};       // what all but one of them take to wake
+  int runs = 2;                            // of one kernel, as it may keep what it learns
   size_t output_offset = 0;                // of outputs in their blocks, in cells
   std::vector<KnownShape> before_the_run;  // what the graph knows of the inputs; nothing unless given
   std::vector<ElementType> saved_types;    // of the outputs, in place of inferred ones, as in a graph in ORT's format
@@ -111,6 +114,7 @@ namespace stand_in {
 struct Run {
   Outcome created, computed;
   bool output_refused = false;       // for its size
+  std::vector<size_t> on_threads;    // by the runs: how often one went to several threads
   std::vector<KnownShape> inferred;  // a type of 0 where inference set nothing
   std::vector<std::unique_ptr<OrtValue>> outputs;
 };
@@ -126,8 +130,8 @@ const OrtCustomOp* find(const OrtSessionOptions& options, const Node& node, cons
 // Whether they are of the same types, shapes and bytes.
 bool same(const std::vector<std::unique_ptr<OrtValue>>& outputs, const std::vector<std::unique_ptr<OrtValue>>& others);
 
-// Makes the node's kernel, infers its outputs, runs it twice, as it may keep what it learns, and destroys it. The
-// program ends where the second run's outputs differ.
+// Makes the node's kernel, infers its outputs, runs it as often as the node says, and destroys it. The program ends
+// where a run's outputs differ from the first one's.
 Run run(const OrtCustomOp& op, const Node& node, const std::vector<const OrtValue*>& inputs, Version version);
 
 std::unique_ptr<OrtValue> tensor(ElementType type, const Shape& shape, size_t offset_cells = 0);

@@ -258,9 +258,18 @@ void parallel_for(const Node& node, void (*work)(void*, size_t), size_t total, v
   const auto take = [&] {
     for (size_t i; (i = next.fetch_add(1)) < total;) work(user, i);
   };
+  const size_t count = std::min(node.threads, total);
+  std::atomic<size_t> awake{0};
+  const auto wake_and_take = [&] {
+    std::this_thread::sleep_for(node.wake);
+    if (node.wake.count() > 0) {
+      for (++awake; awake < count;) std::this_thread::yield();
+    }
+    take();
+  };
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(node.threads, total); ++i) threads.emplace_back(take);
-  take();
+  for (size_t i = 1; i < count; ++i) threads.emplace_back(wake_and_take);
+  wake_and_take();
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -285,6 +294,7 @@ void set_kernel_context(OrtApi& api) {
   set<ort::KernelContextParallelFor>(
       api, [](const OrtKernelContext* context, void (*work)(void*, size_t), size_t total, size_t, void* user) {
         return fallible([&] {
+          ++context->run->on_threads.back();
           parallel_for(*context->node, work, total, user);
           return static_cast<OrtStatus*>(nullptr);
         });

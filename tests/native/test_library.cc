@@ -1,6 +1,8 @@
 // The library against the stand-in runtime: what fuzzing does not reach by chance. Registration, each operator's
 // signature, extremes, the messages about attributes, failures of every call and of every allocation, large outputs,
 // and threads.
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -225,6 +227,25 @@ void streams_large_outputs() {
   }
 }
 
+// Threads that take longer to wake than they save are left asleep, once runs have shown it, but for those runs that
+// look whether it is still so.
+void leaves_threads_asleep() {
+  std::vector<OperatorCase> cases;
+  cases.push_back(max_roi_pool(ElementType::float_, {1, 160, 9, 11}, some_rois(90, 1, 9, 11), {1, 1}));
+  cases.push_back(max_pooling1(ElementType::float_, {2, 30, 19, 21}, {3, 3}, {1, 1}, {0, 0}, {0, 0}));
+  cases.push_back(adaptive_max_pool(ElementType::bfloat16_, {2, 30, 19, 21}, {5, 5}));
+  for (OperatorCase& c : cases) {
+    c.node.threads = 3;
+    c.node.wake = std::chrono::milliseconds(2);
+    c.node.runs = 127;
+    const auto inputs = c.input_values();
+    const OrtCustomOp& op = *stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
+    const std::vector<size_t> runs = stand_in::run(op, c.node, inputs, c.version).on_threads;
+    require(runs.size() == 127 && runs[0] > 0, "the first run is not on several threads\n" + described(c));
+    require(std::count(runs.end() - 20, runs.end(), 0) == 20, "threads are woken for nothing\n" + described(c));
+  }
+}
+
 // Lets the first call or allocation fail that `countdown` counts, then the second, until `call` needs no more of them.
 // `call` gives the status, and may look at what came of it.
 template <class Countdown>
@@ -306,6 +327,7 @@ int main() {
   refuses_attributes();
   refuses_outputs_of_other_types();
   streams_large_outputs();
+  leaves_threads_asleep();
   survives_failures(stand_in::failing_call);
   survives_failures(stand_in::failing_allocation);
   std::puts("all is well");

@@ -22,14 +22,17 @@ void learns_how_many_threads_there_are() {
   constexpr double kWorth = 1000, kLong = 1e9;
   Threads threads(64, kWorth);
   require(threads.count() == 64 && threads.workers(kLong) == 64, "threads that have yet to be seen");
+  require(!threads.may_leave(64), "all is left to one thread, and others will never be seen");
   require(threads.workers(0) == 1 && threads.workers(2.5 * kWorth) == 3, "workers are worth their waking");
   for (int run = 0; run < 100; ++run) threads.saw(8, 8, kLong);
   require(threads.count() == 64, "as many threads as workers may be fewer than there are");
+  require(threads.may_leave(64), "others have been seen");
   for (int run = 0; run < 3; ++run) threads.saw(64, 1, kLong);
   for (int run = 0; run < 7; ++run) threads.saw(64, 2, 20 * kWorth - 1);
   require(threads.count() == 64 && threads.planned() == 64, "threads may have slept in a few runs");
   threads.saw(64, 2, 20 * kWorth - 1);
   require(threads.count() == 8 && threads.workers(kLong) == 16, "threads are as many as have worked");
+  require(threads.may_leave(8) && !threads.may_leave(64), "a run that asks for more threads is left to one");
   threads.saw(16, 1, kLong);
   require(threads.count() == 8, "threads may be busy elsewhere");
   threads.saw(12, 12, kWorth);

@@ -117,24 +117,36 @@ struct Way {
   const PoolKernel* kernel;
   int64_t units;  // for one worker
   size_t scratch_bytes;
+  bool is_alone;  // for one thread, whatever others would save
 };
 
-// The kernels for a job, and what they should take.
+// The kernels for a job, and what they should take on one thread.
 struct Ways {
-  static_assert(std::size(kPoolPlans) <= Trials::kMostWays);
+  static constexpr size_t kPlans = std::size(kPoolPlans), kAlone = kPlans;
+  static_assert(kAlone < Trials::kMostWays);
   std::array<Way, Trials::kMostWays> of{};
   Trials::Costs costs;
 
   Ways() { costs.fill(Trials::kNever); }
   Ways(const PoolJob& job, size_t element_size) : Ways() {
     const PoolCosts found = kernels().pool_costs(job, element_size);
-    const double least = *std::min_element(std::begin(found.of), std::end(found.of));
-    for (size_t i = 0; i < std::size(kPoolPlans); ++i) {
-      if (found.of[i] > Trials::kTried * least) continue;
+    const size_t likeliest = std::min_element(std::begin(found.of), std::end(found.of)) - std::begin(found.of);
+    for (size_t i = 0; i < kPlans; ++i) {
+      if (found.of[i] > Trials::kTried * found.of[likeliest]) continue;
       const PoolKernel* const kernel = kernels().pool(job, element_size, kPoolPlans[i]);
-      of[i] = {kernel, kernel->units(job), kernel->scratch_bytes(job)};
+      of[i] = {kernel, kernel->units(job), kernel->scratch_bytes(job), false};
       costs[i] = found.of[i];
     }
+    of[kAlone] = of[likeliest];
+    of[kAlone].is_alone = true;
+  }
+
+  double least() const { return *std::min_element(costs.begin(), costs.end()); }
+  // Of runs on so many threads, of which one may do all work: where others take longer to wake than they save.
+  Trials::Costs costs_on(int64_t workers) const {
+    Trials::Costs all = costs;
+    all[kAlone] = least() * static_cast<double>(workers);
+    return all;
   }
 };
 
@@ -152,7 +164,7 @@ class WindowPlan {
         lists_(lists_of(axes_)),
         job_(bytes_ ? job_of(task) : PoolJob()),
         ways_(bytes_ ? Ways(job_, element_size(type_)) : Ways()),
-        cycles_(kCyclesPerCost * *std::min_element(ways_.costs.begin(), ways_.costs.end())) {}
+        cycles_(kCyclesPerCost * ways_.least()) {}
 
   bool is_for(const WindowPlans::Key& key) const {
     return key.size() == key_.size() && std::equal(key.begin(), key.end(), key_.begin());
@@ -166,19 +178,23 @@ class WindowPlan {
     job.y = run.output(0, type_, shape_);
     job.indices = index_.present ? run.output(1, index_.type, shape_) : nullptr;
     if (bytes_ == 0) return;  // G7
-    job.workers = run.workers(cycles_);
+    const int64_t threads = run.threads();
+    job.workers = run.workers(cycles_, threads);
+    const bool may_be_alone = job.workers > 1 && run.may_use_one_thread(threads);
     if (trials_.count_run()) fastest_.store(nullptr, std::memory_order_relaxed);
-    if (const Way* const fastest = fastest_.load(std::memory_order_relaxed)) return pool_by(*fastest, run, job);
-    const Trials::Turn turn = trials_.next(ways_.costs);
+    const Way* const fastest = fastest_.load(std::memory_order_relaxed);
+    if (fastest && (may_be_alone || !fastest->is_alone)) return pool_by(*fastest, run, job);
+    const Trials::Turn turn = trials_.next(may_be_alone ? ways_.costs_on(job.workers) : ways_.costs);
     const Way& way = ways_.of[turn.way];
     if (turn.is_last) fastest_.store(&way, std::memory_order_relaxed);
     trials_.run(turn, [&] { pool_by(way, run, job); });
   }
 
  private:
-  void pool_by(const Way& way, const Run& run, const PoolJob& job) const {
+  void pool_by(const Way& way, const Run& run, PoolJob& job) const {
+    if (way.is_alone) job.workers = 1;
     const int64_t units = job.workers == 1 ? way.units : way.kernel->units(job);
-    run.parallel(units, Sharing::in_parts, way.scratch_bytes, cycles_,
+    run.parallel(units, Sharing::in_parts, way.scratch_bytes, way.is_alone ? 0 : cycles_,
                  [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
   }
 

@@ -122,6 +122,12 @@ size_t least(const Trials::Costs& costs) {
   return static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
 }
 
+int64_t threads_worth_waking(const RoiShape& shape, double cycles) {
+  const auto most = static_cast<double>(shape.threads);
+  return shape.worth_a_thread > 0 ? static_cast<int64_t>(std::min(1 + cycles / shape.worth_a_thread, most))
+                                  : shape.threads;
+}
+
 }  // namespace
 
 uint64_t number_of(const RoiShape& shape) {
@@ -163,16 +169,16 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   planner.find_ways(1, ways);
   Trials::Costs costs = times(ways);
   const size_t likeliest = least(costs);
-  const bool is_for_one = shape.threads == 1 || ways[likeliest].cycles() < shape.worth_a_thread;
-  if (!is_for_one) {
+  const int64_t threads = threads_worth_waking(shape, ways[likeliest].cycles());
+  if (threads > 1) {
     const Way alone = ways[likeliest];
-    planner.find_ways(shape.threads, ways);
+    planner.find_ways(threads, ways);
     if (shape.may_use_one_thread) ways[kOneThread] = alone;
     costs = times(ways);
   }
   const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false, false};
   const Way& way = ways[turn.way];
-  if (is_for_one && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {
+  if (threads == 1 && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {
     KeptWay::keep(way, shape, windows, *known);
   }
   planner.plan(way, plan);

@@ -35,10 +35,10 @@ class Threads {
     return run >= kAgain && (run & (run - 1)) == 0 ? processors_ : count();
   }
 
-  // Whether runs have shown how many there are, and that it is so many. Until then, and where a run asks again, one
-  // that leaves all work to one thread would show nothing.
-  bool have_shown(int64_t threads) const {
-    return threads == count() && (is_known() || seen_.load(std::memory_order_relaxed) == processors_);
+  // Whether a run that is planned for so many threads may leave all work to one, and so show nothing of others: where
+  // there are others, and this is not the run that asks again.
+  bool may_leave(int64_t threads) const {
+    return is_known() ? threads == count() : seen_.load(std::memory_order_relaxed) > 1;
   }
 
   // To how many workers that many cycles of work should go. To more than there seem to be threads, as these may have
@@ -102,9 +102,9 @@ class Run {
   // For how many threads to plan.
   int64_t threads() const { return shown_.threads.planned(); }
   // Whether a run that is planned for so many may leave all work to one.
-  bool may_use_one_thread(int64_t threads) const { return shown_.threads.have_shown(threads); }
-  // How many of them are worth waking for that many cycles of work.
-  int64_t workers(double cycles) const { return std::min(shown_.threads.workers(cycles), threads()); }
+  bool may_use_one_thread(int64_t threads) const { return shown_.threads.may_leave(threads); }
+  // How many of these are worth waking for that many cycles of work.
+  int64_t workers(double cycles, int64_t threads) const { return std::min(shown_.threads.workers(cycles), threads); }
 
   // Calls work(unit, scratch) once for each unit in [0, units), on ONNX Runtime's threads, and waits. Each thread has
   // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena or, if few, from the stack. `work` must
