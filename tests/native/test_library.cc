@@ -227,23 +227,25 @@ void streams_large_outputs() {
   }
 }
 
-// Threads that take longer to wake than they save are left asleep, once runs have shown it, but for those runs that
-// look whether it is still so.
+// Threads that take longer to wake than they save are left asleep, once runs have shown it. Of much work they are not:
+// there is a limit to what one takes to wake, and where runs show more, other programs had the processors.
 void leaves_threads_asleep() {
-  std::vector<OperatorCase> cases;
-  cases.push_back(max_roi_pool(ElementType::float_, {1, 160, 9, 11}, some_rois(90, 1, 9, 11), {1, 1}));
-  cases.push_back(max_pooling1(ElementType::float_, {2, 30, 19, 21}, {3, 3}, {1, 1}, {0, 0}, {0, 0}));
-  cases.push_back(adaptive_max_pool(ElementType::bfloat16_, {2, 30, 19, 21}, {5, 5}));
-  for (OperatorCase& c : cases) {
+  int asleep = 0, awake = 0;
+  for (int64_t channels = 1; channels <= 256; channels *= 2) {
+    OperatorCase c = max_pooling1(ElementType::float_, {1, channels, 9, 11}, {3, 3}, {1, 1}, {0, 0}, {0, 0});
     c.node.threads = 3;
-    c.node.wake = std::chrono::milliseconds(2);
+    c.node.wake = std::chrono::milliseconds(1);
     c.node.runs = 127;
     const auto inputs = c.input_values();
     const OrtCustomOp& op = *stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
     const std::vector<size_t> runs = stand_in::run(op, c.node, inputs, c.version).on_threads;
-    require(runs.size() == 127 && runs[0] > 0, "the first run is not on several threads\n" + described(c));
-    require(std::count(runs.end() - 20, runs.end(), 0) == 20, "threads are woken for nothing\n" + described(c));
+    if (runs.at(0) == 0) continue;  // little work
+    const auto of_one_thread = std::count(runs.end() - 20, runs.end(), 0);
+    require(of_one_thread == 0 || of_one_thread == 20, "a way is not kept");
+    (of_one_thread ? asleep : awake) += 1;
   }
+  require(asleep > 0, "threads are woken for nothing");
+  require(awake > 0, "one thread has much work");
 }
 
 // Lets the first call or allocation fail that `countdown` counts, then the second, until `call` needs no more of them.

@@ -353,14 +353,18 @@ void tries_what_threads_cost() {
     return runs;
   };
   const auto is_alone = [](const RoiPlan& plan) { return plan.cycles == 0; };
+  RoiShape alone = shape;
+  alone.threads = 1;
+  const double cycles = plan_rois(alone, windows).cycles;
+  shape.worth_a_thread = cycles / 11;
+  require(runs_of(is_alone) == 0, "so much work is left to one thread");
+  shape.worth_a_thread = cycles / 9;
   require(runs_of(is_alone) > 20, "one thread is the fastest, and the other is woken");
   require(runs_of([](const RoiPlan& plan) { return plan.by_rois; }) > 20, "no threads have ROIs of their own");
   // Of many threads as many are planned for as are worth waking, so that one is not far behind them.
-  RoiShape alone = shape;
-  alone.threads = 1;
   shape.threads = 64;
   require(runs_of(is_alone) == 0, "one thread is tried for the work of 64");
-  shape.worth_a_thread = plan_rois(alone, windows).cycles / 1.5;
+  shape.worth_a_thread = cycles / 1.5;
   require(runs_of(is_alone) > 20, "one thread is the fastest, and others are woken");
   shape.may_use_one_thread = false;
   require(runs_of(is_alone) == 0, "one thread is left out");

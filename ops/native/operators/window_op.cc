@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/machine.h"
 #include "base/window_plan.h"
 #include "facts.h"
 #include "kernels/targets.h"
@@ -180,7 +181,8 @@ class WindowPlan {
     if (bytes_ == 0) return;  // G7
     const int64_t threads = run.threads();
     job.workers = run.workers(cycles_, threads);
-    const bool may_be_alone = job.workers > 1 && run.may_use_one_thread(threads);
+    const bool is_brief = cycles_ < Machine::kMostForOneThread * machine().cycles_worth_a_thread;
+    const bool may_be_alone = job.workers > 1 && is_brief && run.may_use_one_thread(threads);
     if (trials_.count_run()) fastest_.store(nullptr, std::memory_order_relaxed);
     const Way* const fastest = fastest_.load(std::memory_order_relaxed);
     if (fastest && (may_be_alone || !fastest->is_alone)) return pool_by(*fastest, run, job);

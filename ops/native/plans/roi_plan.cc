@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/machine.h"
 #include "plans/roi_cost.h"
 #include "plans/roi_schedule.h"
 #include "plans/roi_small_plan.h"
@@ -173,7 +174,8 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   if (threads > 1) {
     const Way alone = ways[likeliest];
     planner.find_ways(threads, ways);
-    if (shape.may_use_one_thread) ways[kOneThread] = alone;
+    const bool is_brief = alone.cycles() < Machine::kMostForOneThread * shape.worth_a_thread;
+    if (shape.may_use_one_thread && is_brief) ways[kOneThread] = alone;
     costs = times(ways);
   }
   const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false, false};
