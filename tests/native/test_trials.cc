@@ -77,7 +77,7 @@ void tries_ways_on_threads() {
         for (const auto& count : runs) {
           require(!turn.is_last || count >= Trials::kTimes, "trials end before all ways were tried");
         }
-        shared.run(turn, [&] { ++runs[turn.way]; });
+        shared.run(turn, [&] { return ++runs[turn.way] > 0; });
       }
     });
   }
@@ -88,19 +88,22 @@ void tries_ways_on_threads() {
 
 // Which of several ways is found to be the fastest (plans/trials.h).
 void tries_ways() {
-  // The way that is found, of as many as there are lists of times, all of which should take as long but the last. The
-  // first run of each turn is slow, and does not count.
+  // The way that is found in two rounds, of as many as there are lists of times, all of which should take as long but
+  // the last. The first run of each turn is slow, and does not count.
   const auto found = [&](const std::vector<std::vector<double>>& microseconds, double last_cost = 10) {
     Trials trials;
     std::vector<double> known(microseconds.size(), 10);
     known.back() = last_cost;
     const Trials::Costs costs = costs_of(known);
     std::vector<size_t> times(microseconds.size()), tries(microseconds.size());
-    for (Trials::Turn turn = trials.next(costs);; turn = trials.next(costs)) {
-      if (turn.is_last) return turn.way;
-      require(turn.is_trial, "a run is neither a trial nor after the last one");
+    for (int run = 1;; ++run) {
+      trials.count_run();
+      const Trials::Turn turn = trials.next(costs);
+      require(turn.is_trial != turn.is_last, "a run is neither a trial nor after the last one");
+      if (turn.is_last && run > 32) return turn.way;
+      if (turn.is_last) continue;
       require(turn.counts == (tries[turn.way]++ % Trials::kInARow > 0), "of a turn the first run alone does not count");
-      trials.took(turn, 1000 * (turn.counts ? microseconds[turn.way][times[turn.way]++] : 5000));
+      trials.took(turn, 1000 * (turn.counts ? microseconds[turn.way].at(times[turn.way]++) : 5000));
     }
   };
   require(found({{100, 100, 100, 100}, {90, 90, 90, 90}, {95, 95, 95, 95}}) == 1, "the fastest way is not taken");
@@ -151,6 +154,20 @@ void tries_ways() {
   }
   require(last_way == 0, "the fastest way is not found later");
   require(trials_later == 2 * 5 * Trials::kInARow, "ways are not tried again after 32, 64, ... 512 runs");
+
+  // Runs that tell nothing are made again, but not for ever.
+  Trials vain;
+  int told = 0, in_vain = 0;
+  for (Trials::Turn turn = vain.next(costs_of({10, 10})); turn.is_trial; turn = vain.next(costs_of({10, 10}))) {
+    const bool tells = in_vain >= 9;
+    (tells ? told : in_vain) += 1;
+    vain.run(turn, [&] { return tells; });
+  }
+  require(in_vain == 9 && told == 2 * Trials::kTimes, "a trial that told nothing is not made again");
+  Trials always;
+  int made = 0;
+  for (; always.next(costs_of({10, 10})).is_trial; ++made) always.showed_nothing({0, 10, true, true, false});
+  require(made == 2 * Trials::kTimes + Trials::kInVain, "trials that tell nothing have no end");
 
   // A way that seldom may be the fastest makes up for a few turns, and not for all that it has missed.
   Trials seldom;

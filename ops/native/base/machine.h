@@ -19,9 +19,10 @@ struct Machine {
   int64_t processors;
   // How much work, in cycles, is worth waking a thread for.
   double cycles_worth_a_thread;
-  // So many times as much is never left to one thread where there are others: none takes as long to wake as it saves,
-  // and where runs show something else, other programs had the processors.
-  static constexpr double kMostForOneThread = 10;
+  // So many times as much takes longer than any thread to wake. It is never left to one thread where there are others,
+  // and a run in which these did not take part shows nothing but that other programs had the processors.
+  static constexpr double kTimesBrief = 10;
+  bool is_brief(double cycles) const { return cycles < kTimesBrief * cycles_worth_a_thread; }
   // Outputs of ROIs of no more bytes than the first are stored by way of the caches, of more than the second past them:
   // a cache that cores share is slow to write to, and little of a large output would be left there to read, so that it
   // was faster even with a reader right after it (docs/benchmark/rois.md). Between the two it depends on what else is

@@ -155,11 +155,17 @@ class RoiNode : public Kernel {
       scratch_bytes = std::max(scratch_bytes, of_left.scratch_bytes(left));
     }
     const auto pool_all = [&] {
-      run.parallel(job.unit_count, Sharing::in_turns, scratch_bytes, plan.cycles, [&](int64_t unit, void* scratch) {
-        unit < plan.left_begin ? mode.run(job, unit, scratch) : of_left.run(left, unit, scratch);
-      });
+      const bool all_took_part =
+          run.parallel(job.unit_count, Sharing::in_turns, scratch_bytes, plan.cycles, [&](int64_t unit, void* scratch) {
+            unit < plan.left_begin ? mode.run(job, unit, scratch) : of_left.run(left, unit, scratch);
+          });
+      return all_took_part || machine().is_brief(plan.cycles);
     };
-    plan.trials ? plan.trials->run(plan.turn, pool_all) : pool_all();
+    if (plan.trials) {
+      plan.trials->run(plan.turn, pool_all);
+    } else {
+      pool_all();
+    }
   }
 
   // Where either may be faster, runs that do not try ways to pool try both. What is stored past the caches has to come

@@ -181,23 +181,27 @@ class WindowPlan {
     if (bytes_ == 0) return;  // G7
     const int64_t threads = run.threads();
     job.workers = run.workers(cycles_, threads);
-    const bool is_brief = cycles_ < Machine::kMostForOneThread * machine().cycles_worth_a_thread;
+    const bool is_brief = machine().is_brief(cycles_);
     const bool may_be_alone = job.workers > 1 && is_brief && run.may_use_one_thread(threads);
     if (trials_.count_run()) fastest_.store(nullptr, std::memory_order_relaxed);
     const Way* const fastest = fastest_.load(std::memory_order_relaxed);
-    if (fastest && (may_be_alone || !fastest->is_alone)) return pool_by(*fastest, run, job);
+    if (fastest && (may_be_alone || !fastest->is_alone)) {
+      pool_by(*fastest, run, job);
+      return;
+    }
     const Trials::Turn turn = trials_.next(may_be_alone ? ways_.costs_on(job.workers) : ways_.costs);
     const Way& way = ways_.of[turn.way];
     if (turn.is_last) fastest_.store(&way, std::memory_order_relaxed);
-    trials_.run(turn, [&] { pool_by(way, run, job); });
+    trials_.run(turn, [&] { return pool_by(way, run, job) || is_brief; });
   }
 
  private:
-  void pool_by(const Way& way, const Run& run, PoolJob& job) const {
+  // Whether all threads took part that were to.
+  bool pool_by(const Way& way, const Run& run, PoolJob& job) const {
     if (way.is_alone) job.workers = 1;
     const int64_t units = job.workers == 1 ? way.units : way.kernel->units(job);
-    run.parallel(units, Sharing::in_parts, way.scratch_bytes, way.is_alone ? 0 : cycles_,
-                 [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
+    return run.parallel(units, Sharing::in_parts, way.scratch_bytes, way.is_alone ? 0 : cycles_,
+                        [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
   }
 
   PoolJob job_of(const WindowTask& task) {

@@ -174,7 +174,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   if (threads > 1) {
     const Way alone = ways[likeliest];
     planner.find_ways(threads, ways);
-    const bool is_brief = alone.cycles() < Machine::kMostForOneThread * shape.worth_a_thread;
+    const bool is_brief = alone.cycles() < Machine::kTimesBrief * shape.worth_a_thread;
     if (shape.may_use_one_thread && is_brief) ways[kOneThread] = alone;
     costs = times(ways);
   }

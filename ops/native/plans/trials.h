@@ -21,8 +21,10 @@ class Trials {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   // Ways are tried so often each, in turns, that should take at most so many times as long as the fastest. Each has its
   // turn in so many runs, of which the first does not count: it finds in the caches what the way before has left there.
-  static constexpr int kTimes = 6, kInARow = 3;
+  static constexpr int kTimes = 3, kInARow = 3;
   static constexpr double kTried = 3;
+  // So many trials of all ways together are made again, where their times tell nothing.
+  static constexpr int kInVain = 40;
   // Each has one more turn after so many runs, and whenever there were twice as many.
   static constexpr uint64_t kAgain = 32;
 
@@ -89,23 +91,37 @@ class Trials {
     running_.fetch_sub(1, std::memory_order_release);
   }
 
+  // A trial is over, and its time tells nothing of the way. It is made again, but not for ever.
+  void showed_nothing(const Turn& turn) {
+    if (in_vain_.fetch_add(1, std::memory_order_relaxed) < kInVain) {
+      tried_[turn.way].begun.fetch_sub(1, std::memory_order_release);
+    }
+    running_.fetch_sub(1, std::memory_order_release);
+  }
+
   // What their user keeps for the runs that come next: a number of its own, at first 0. Runs may be at the same time.
   uint64_t kept() const { return kept_.load(std::memory_order_relaxed); }
   void keep(uint64_t number) { kept_.store(number, std::memory_order_relaxed); }
 
-  // Calls work(), and takes its time where it is a trial. One that throws counts as none.
+  // Calls work(), and takes its time where it is a trial. work() tells whether its time shows anything. One that throws
+  // counts as none.
   template <class Work>
   void run(const Turn& turn, const Work& work) {
     using Clock = std::chrono::steady_clock;
-    if (!turn.is_trial) return work();
-    const auto begin = Clock::now();
-    try {
+    if (!turn.is_trial) {
       work();
+      return;
+    }
+    const auto begin = Clock::now();
+    bool tells = false;
+    try {
+      tells = work();
     } catch (...) {
       took(turn, kNever);
       throw;
     }
-    took(turn, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
+    if (tells) return took(turn, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
+    showed_nothing(turn);
   }
 
  private:
@@ -149,7 +165,7 @@ class Trials {
     }
   };
   std::array<Tried, kMostWays> tried_;
-  std::atomic<int> running_{0};
+  std::atomic<int> running_{0}, in_vain_{0};
   std::atomic<uint64_t> runs_{0};
   std::atomic<uint64_t> kept_{0};
 };

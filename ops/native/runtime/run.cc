@@ -90,7 +90,7 @@ void Run::check_type(const OrtValue* output, size_t index, ElementType type) con
               " in the graph, expected " + std::to_string(static_cast<int>(type)));
 }
 
-void Run::parallel(const Units& units) const {
+bool Run::parallel(const Units& units) const {
   const int64_t workers = units.count > 1 ? std::min(units.count, shown_.threads.workers(units.cycles)) : 1;
   const Team team = {static_cast<size_t>(workers), (units.scratch_bytes + 63) / 64 * 64};
   // A small run would notice the calls that the runtime's memory takes.
@@ -98,25 +98,26 @@ void Run::parallel(const Units& units) const {
   const size_t bytes = team.bytes();
   if (bytes == 0) return on_this_thread(units, nullptr);
   if (bytes > machine().stack_scratch) return work(units, team, Scratch(api_, context_, bytes).get());
-  bytes <= kFew ? on_stack<kFew>(units, team) : on_stack<kStackScratch>(units, team);
+  return bytes <= kFew ? on_stack<kFew>(units, team) : on_stack<kStackScratch>(units, team);
 }
 
 // A function of its own, as some compilers touch every page of what a function may have on its stack.
 template <size_t bytes>
-__attribute__((noinline)) void Run::on_stack(const Units& units, const Team& team) const {
+__attribute__((noinline)) bool Run::on_stack(const Units& units, const Team& team) const {
   alignas(64) char memory[bytes];
-  work(units, team, memory);
+  return work(units, team, memory);
 }
 
-void Run::work(const Units& units, const Team& team, char* memory) const {
-  team.workers == 1 ? on_this_thread(units, memory) : on_threads(units, team, memory);
+bool Run::work(const Units& units, const Team& team, char* memory) const {
+  return team.workers == 1 ? on_this_thread(units, memory) : on_threads(units, team, memory);
 }
 
-void Run::on_this_thread(const Units& units, void* scratch) {
+bool Run::on_this_thread(const Units& units, void* scratch) {
   for (int64_t unit = 0; unit < units.count; ++unit) units.run(units.work, unit, scratch);
+  return true;
 }
 
-void Run::on_threads(const Units& units, const Team& team, char* memory) const {
+bool Run::on_threads(const Units& units, const Team& team, char* memory) const {
   struct Shared {
     const Units& units;
     const Team& team;
@@ -138,7 +139,9 @@ void Run::on_threads(const Units& units, const Team& team, char* memory) const {
   Shared shared{units, team, Shares(units.count, team.workers, units.sharing, memory),
                 memory + Shares::bytes(team.workers)};
   check(api_, ort::KernelContextParallelFor::of(api_)(context_, worker, team.workers, 0, &shared));
-  if (units.show_threads) shown_.threads.saw(static_cast<int64_t>(team.workers), shared.worked, units.cycles);
+  const auto offered = static_cast<int64_t>(team.workers);
+  if (units.show_threads) shown_.threads.saw(offered, shared.worked, units.cycles);
+  return shared.worked >= std::min(offered, shown_.threads.count());
 }
 
 void refuse_bytes(const char* op, const char* output, const std::string& shape) {

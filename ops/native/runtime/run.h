@@ -109,11 +109,11 @@ class Run {
   // Calls work(unit, scratch) once for each unit in [0, units), on ONNX Runtime's threads, and waits. Each thread has
   // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena or, if few, from the stack. `work` must
   // not throw. `cycles`, an estimate for all units together, keeps work off threads that would cost more to wake than
-  // they save.
+  // they save. Whether all threads took part that were to, as far as there are so many.
   template <class Work>
-  void parallel(int64_t units, Sharing sharing, size_t scratch_bytes, double cycles, const Work& work) const {
+  bool parallel(int64_t units, Sharing sharing, size_t scratch_bytes, double cycles, const Work& work) const {
     const auto run = [](const void* w, int64_t unit, void* scratch) { (*static_cast<const Work*>(w))(unit, scratch); };
-    parallel({units, sharing, scratch_bytes, cycles, true, &work, run});
+    return parallel({units, sharing, scratch_bytes, cycles, true, &work, run});
   }
   // The same for work(unit), of what comes before: too short to show how many threads the session has.
   template <class Work>
@@ -135,17 +135,17 @@ class Run {
   };
   Dims shape_of(const OrtValue* value) const;
   void check_type(const OrtValue* output, size_t index, ElementType type) const;
-  void parallel(const Units& units) const;
+  bool parallel(const Units& units) const;
   // Who works, and how many bytes of scratch each has.
   struct Team {
     size_t workers, scratch_bytes;
     size_t bytes() const { return workers == 1 ? scratch_bytes : Shares::bytes(workers) + workers * scratch_bytes; }
   };
   template <size_t bytes>
-  void on_stack(const Units& units, const Team& team) const;
-  void work(const Units& units, const Team& team, char* memory) const;
-  static void on_this_thread(const Units& units, void* scratch);
-  void on_threads(const Units& units, const Team& team, char* memory) const;
+  bool on_stack(const Units& units, const Team& team) const;
+  bool work(const Units& units, const Team& team, char* memory) const;
+  static bool on_this_thread(const Units& units, void* scratch);
+  bool on_threads(const Units& units, const Team& team, char* memory) const;
   const OrtApi* api_;
   const bool lends_shapes_;
   OrtKernelContext* context_;
