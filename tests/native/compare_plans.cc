@@ -28,7 +28,7 @@ constexpr size_t kElement = sizeof(float);
 std::string name_of(const RoiPlan& plan) {
   const std::string left = std::string(plan.left > 0 ? ", but for channels that are left" : "") +
                            (plan.by_rois ? ", threads with ROIs of their own" : "") +
-                           (is_for_one_thread(plan) ? ", one thread" : "");
+                           (plan.threads == 1 ? ", one thread" : "");
   if (plan.mode == &RoiKernel::separate) return "separate" + left;
   if (plan.mode == &RoiKernel::narrow_map) return "narrow map" + left;
   if (plan.mode == &RoiKernel::few_channels) return "few channels" + left;
@@ -87,10 +87,7 @@ void compare(const Kernels& kernels, uint64_t seed, int rows, int threads, bool 
     if (threads > 1) {
       RoiShape alone = shape;
       alone.threads = 1;
-      for (RoiPlan& plan : possible_plans(alone, drawn.windows)) {
-        plan.cycles = 0;
-        plans.push_back(std::move(plan));
-      }
+      for (RoiPlan& plan : possible_plans(alone, drawn.windows)) plans.push_back(std::move(plan));
     }
     const std::vector<double> seconds = tensors.time_plans(kernel, plans, helper);
     const double best = *std::min_element(seconds.begin(), seconds.end());

@@ -60,8 +60,6 @@ size_t DrawnRois::output_bytes() const {
   return static_cast<size_t>(dims.rois * dims.channels * dims.bins_y * dims.bins_x) * element_size;
 }
 
-bool is_for_one_thread(const RoiPlan& plan) { return plan.cycles < machine().cycles_worth_a_thread; }
-
 DrawnRois draw_rois(std::mt19937_64& random, size_t element_size) {
   const auto uniform = [&](double from, double to) { return std::uniform_real_distribution<double>(from, to)(random); };
   const auto some = [&](double from, double to) {
@@ -148,7 +146,7 @@ double RoiTensors::seconds(const RoiKernel& kernel, const RoiPlan& plan, Helper*
   static std::vector<char> memory;
   memory.resize(2 * stride + 64);
   char* const scratch = memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) % 64);
-  const bool has_help = helper && !is_for_one_thread(plan);
+  const bool has_help = helper && plan.threads > 1;
   const size_t threads = has_help ? 2 : 1;
   alignas(64) char memory_of_shares[Shares::bytes(2)];
   Shares shares(job.unit_count, threads, Sharing::in_turns, memory_of_shares);

@@ -54,9 +54,6 @@ struct DrawnRois {
   size_t output_bytes() const;
 };
 
-// Whether a run would wake no other thread.
-bool is_for_one_thread(const onnx_maxpool::RoiPlan& plan);
-
 // Shapes as users have them, within what a machine does in a moment.
 DrawnRois draw_rois(std::mt19937_64& random, size_t element_size);
 

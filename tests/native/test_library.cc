@@ -227,25 +227,23 @@ void streams_large_outputs() {
   }
 }
 
-// Threads that take longer to wake than they save are left asleep, once runs have shown it. Of much work they are not:
-// there is a limit to what one takes to wake, and where runs show more, other programs had the processors.
-void leaves_threads_asleep() {
-  int asleep = 0, awake = 0;
+// Threads that take longer to wake than they save are left asleep, once runs have shown it, but for the runs that ask
+// whether there are more threads.
+void leaves_threads_asleep(size_t threads) {
+  int asleep = 0;
   for (int64_t channels = 1; channels <= 256; channels *= 2) {
     OperatorCase c = max_pooling1(ElementType::float_, {1, channels, 9, 11}, {3, 3}, {1, 1}, {0, 0}, {0, 0});
-    c.node.threads = 3;
+    c.node.threads = threads;
     c.node.wake = std::chrono::milliseconds(1);
-    c.node.runs = 127;
+    c.node.runs = 255;
     const auto inputs = c.input_values();
     const OrtCustomOp& op = *stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
     const std::vector<size_t> runs = stand_in::run(op, c.node, inputs, c.version).on_threads;
-    if (runs.at(0) == 0) continue;  // little work
-    const auto of_one_thread = std::count(runs.end() - 20, runs.end(), 0);
-    require(of_one_thread == 0 || of_one_thread == 20, "a way is not kept");
-    (of_one_thread ? asleep : awake) += 1;
+    if (runs.at(0) == 0) continue;  // too little work for two
+    const auto of_one_thread = std::count(runs.end() - 60, runs.end(), 0);
+    asleep += of_one_thread > 55;
   }
   require(asleep > 0, "threads are woken for nothing");
-  require(awake > 0, "one thread has much work");
 }
 
 // Lets the first call or allocation fail that `countdown` counts, then the second, until `call` needs no more of them.
@@ -329,7 +327,8 @@ int main() {
   refuses_attributes();
   refuses_outputs_of_other_types();
   streams_large_outputs();
-  leaves_threads_asleep();
+  leaves_threads_asleep(3);
+  leaves_threads_asleep(2);  // fewer than processors
   survives_failures(stand_in::failing_call);
   survives_failures(stand_in::failing_allocation);
   std::puts("all is well");

@@ -352,7 +352,7 @@ void tries_what_threads_cost() {
     }
     return runs;
   };
-  const auto is_alone = [](const RoiPlan& plan) { return plan.cycles == 0; };
+  const auto is_alone = [](const RoiPlan& plan) { return plan.threads == 1; };
   RoiShape alone = shape;
   alone.threads = 1;
   const double cycles = plan_rois(alone, windows).cycles;

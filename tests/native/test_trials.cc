@@ -21,24 +21,24 @@ using onnx_maxpool::TrialsByShape;
 void learns_how_many_threads_there_are() {
   constexpr double kWorth = 1000, kLong = 1e9;
   Threads threads(64, kWorth);
-  require(threads.count() == 64 && threads.workers(kLong) == 64, "threads that have yet to be seen");
-  require(!threads.may_leave(64), "all is left to one thread, and others will never be seen");
-  require(threads.workers(0) == 1 && threads.workers(2.5 * kWorth) == 3, "workers are worth their waking");
+  require(threads.count() == 64 && threads.workers(kLong, 64) == 64, "threads that have yet to be seen");
+  require(!threads.may_leave_to_one(64), "all is left to one thread, and others will never be seen");
+  require(threads.workers(0, 64) == 1 && threads.workers(2.5 * kWorth, 64) == 3 && threads.workers(kLong, 2) == 2,
+          "workers are worth their waking");
   for (int run = 0; run < 100; ++run) threads.saw(8, 8, kLong);
   require(threads.count() == 64, "as many threads as workers may be fewer than there are");
-  require(threads.may_leave(64), "others have been seen");
+  require(threads.may_leave_to_one(64), "others have been seen");
   for (int run = 0; run < 3; ++run) threads.saw(64, 1, kLong);
   for (int run = 0; run < 7; ++run) threads.saw(64, 2, 20 * kWorth - 1);
   require(threads.count() == 64 && threads.planned() == 64, "threads may have slept in a few runs");
   threads.saw(64, 2, 20 * kWorth - 1);
-  require(threads.count() == 8 && threads.workers(kLong) == 16, "threads are as many as have worked");
-  require(threads.may_leave(8) && !threads.may_leave(64), "a run that asks for more threads is left to one");
+  require(threads.count() == 8 && threads.planned() == 8, "threads are as many as have worked");
+  require(threads.may_leave_to_one(8) && !threads.may_leave_to_one(64),
+          "a run that asks for more threads is left to one");
   threads.saw(16, 1, kLong);
   require(threads.count() == 8, "threads may be busy elsewhere");
   threads.saw(12, 12, kWorth);
-  require(threads.count() == 12 && threads.workers(kLong) == 24, "more threads have been seen");
-  threads.saw(24, 64, kLong);
-  require(threads.workers(kLong) == 64, "no more workers than processors");
+  require(threads.count() == 12, "more threads have been seen");
 }
 
 // One thread, as it seems: once in a while a run is planned for all processors, and shows whether there are more.
@@ -77,7 +77,7 @@ void tries_ways_on_threads() {
         for (const auto& count : runs) {
           require(!turn.is_last || count >= Trials::kTimes, "trials end before all ways were tried");
         }
-        shared.run(turn, [&] { return ++runs[turn.way] > 0; });
+        shared.run(turn, [&] { return ++runs[turn.way] % 4 > 0; });  // some tell nothing
       }
     });
   }
@@ -89,7 +89,7 @@ void tries_ways_on_threads() {
 // Which of several ways is found to be the fastest (plans/trials.h).
 void tries_ways() {
   // The way that is found in two rounds, of as many as there are lists of times, all of which should take as long but
-  // the last. The first run of each turn is slow, and does not count.
+  // the last. The first run of each turn is slow, and does not count, if another way came before it.
   const auto found = [&](const std::vector<std::vector<double>>& microseconds, double last_cost = 10) {
     Trials trials;
     std::vector<double> known(microseconds.size(), 10);
@@ -102,7 +102,9 @@ void tries_ways() {
       require(turn.is_trial != turn.is_last, "a run is neither a trial nor after the last one");
       if (turn.is_last && run > 32) return turn.way;
       if (turn.is_last) continue;
-      require(turn.counts == (tries[turn.way]++ % Trials::kInARow > 0), "of a turn the first run alone does not count");
+      const bool is_first = tries[turn.way]++ % Trials::kInARow == 0;
+      const bool is_only_one = known.size() == 1 || last_cost > 10 * Trials::kTried;
+      require(is_only_one || turn.counts != is_first, "of a turn the first run alone does not count");
       trials.took(turn, 1000 * (turn.counts ? microseconds[turn.way].at(times[turn.way]++) : 5000));
     }
   };
@@ -110,10 +112,10 @@ void tries_ways() {
   require(found({{100, 100, 100, 100}, {98, 98, 98, 98}}) == 0, "a way is taken that is hardly faster");
   require(found({{100, 100, 100, 100}, {500, 90, 90, 500}}) == 1, "a way is counted out that was disturbed twice");
   require(found({{100, 100, 100, 100}, {500, 20, 500, 500}}) == 0, "a way is taken that was lucky once");
-  require(found({{100, 100, 100, 100}}) == 0, "there is only one way");
+  require(found({{100, 100, 100, 100, 100}}) == 0, "there is only one way");
   require(found({{.06, .06, .06, .06}, {.04, .04, .04, .04}}) == 0, "a way is taken for a step of the clock");
   require(found({{100, 100, 100, 100}, {50, 50, 50, 50}}, 29) == 1, "a way is not tried that may be the fastest");
-  require(found({{100, 100, 100, 100}, {}}, 31) == 0, "a way is tried that should take too long");
+  require(found({{100, 100, 100, 100, 100}, {}}, 31) == 0, "a way is tried that should take too long");
 
   // Runs of other costs: a way that took twice as long as it should takes so again.
   Trials trials;
@@ -163,10 +165,10 @@ void tries_ways() {
     (tells ? told : in_vain) += 1;
     vain.run(turn, [&] { return tells; });
   }
-  require(in_vain == 9 && told == 2 * Trials::kTimes, "a trial that told nothing is not made again");
+  require(in_vain == 9 && told > Trials::kTimes, "a trial that told nothing is not made again");
   Trials always;
   int made = 0;
-  for (; always.next(costs_of({10, 10})).is_trial; ++made) always.showed_nothing({0, 10, true, true, false});
+  for (; always.next(costs_of({10, 10})).is_trial; ++made) always.took_in_vain({0, 10, true, true, false}, 1);
   require(made == 2 * Trials::kTimes + Trials::kInVain, "trials that tell nothing have no end");
 
   // A way that seldom may be the fastest makes up for a few turns, and not for all that it has missed.

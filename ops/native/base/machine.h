@@ -14,15 +14,16 @@ constexpr size_t kStackScratch = size_t{128} << 10;
 constexpr size_t kStackScratch = size_t{32} << 10;
 #endif
 
+// Whether work is so little that a thread may take longer to wake than it saves, if threads are mostly worth waking for
+// so many cycles. Of more work none is left asleep, and a run in which threads did not take part shows nothing but that
+// other programs had the processors, or that there are fewer threads.
+constexpr bool is_brief(double cycles, double worth_a_thread) { return cycles < 10 * worth_a_thread; }
+
 struct Machine {
   // How many threads can run at once.
   int64_t processors;
   // How much work, in cycles, is worth waking a thread for.
   double cycles_worth_a_thread;
-  // So many times as much takes longer than any thread to wake. It is never left to one thread where there are others,
-  // and a run in which these did not take part shows nothing but that other programs had the processors.
-  static constexpr double kTimesBrief = 10;
-  bool is_brief(double cycles) const { return cycles < kTimesBrief * cycles_worth_a_thread; }
   // Outputs of ROIs of no more bytes than the first are stored by way of the caches, of more than the second past them:
   // a cache that cores share is slow to write to, and little of a large output would be left there to read, so that it
   // was faster even with a reader right after it (docs/benchmark/rois.md). Between the two it depends on what else is

@@ -358,15 +358,15 @@ constexpr double kNever = __builtin_inf();
 static_assert(sizeof kPoolPlans / sizeof *kPoolPlans == 5, "a cost for each plan");
 
 // Of the only plan for a job: roughly, whatever the windows. An index is an output of its own.
-double rough_cost(const PoolJob& job) {
+inline double rough_cost(const PoolJob& job) {
   constexpr double kCell = 1.5, kOutput = 3;
   const double lines = static_cast<double>(job.planes) * static_cast<double>(job.depth.size * job.rows.size);
   const double of_windows = static_cast<double>(job.planes) * static_cast<double>(job.depth.count * job.rows.count);
   return kCell * lines * static_cast<double>(job.columns.size) +
          kOutput * of_windows * static_cast<double>(job.columns.count) * (job.indices ? 2 : 1);
 }
-PoolCosts only_rows(const PoolJob& job) { return {{rough_cost(job), kNever, kNever, kNever, kNever}}; }
-PoolCosts only_walks(const PoolJob& job) { return {{kNever, kNever, kNever, kNever, rough_cost(job)}}; }
+inline PoolCosts only_rows(const PoolJob& job) { return {{rough_cost(job), kNever, kNever, kNever, kNever}}; }
+inline PoolCosts only_walks(const PoolJob& job) { return {{kNever, kNever, kNever, kNever, rough_cost(job)}}; }
 
 // By the plans that can compute the job.
 template <class Element, class Lane, bool indexed>

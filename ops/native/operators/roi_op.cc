@@ -156,10 +156,11 @@ class RoiNode : public Kernel {
     }
     const auto pool_all = [&] {
       const bool all_took_part =
-          run.parallel(job.unit_count, Sharing::in_turns, scratch_bytes, plan.cycles, [&](int64_t unit, void* scratch) {
-            unit < plan.left_begin ? mode.run(job, unit, scratch) : of_left.run(left, unit, scratch);
-          });
-      return all_took_part || machine().is_brief(plan.cycles);
+          run.parallel(job.unit_count, Sharing::in_turns, scratch_bytes, plan.threads, plan.cycles,
+                       [&](int64_t unit, void* scratch) {
+                         unit < plan.left_begin ? mode.run(job, unit, scratch) : of_left.run(left, unit, scratch);
+                       });
+      return all_took_part || plan.is_brief;
     };
     if (plan.trials) {
       plan.trials->run(plan.turn, pool_all);

@@ -146,7 +146,7 @@ struct Ways {
   // Of runs on so many threads, of which one may do all work: where others take longer to wake than they save.
   Trials::Costs costs_on(int64_t workers) const {
     Trials::Costs all = costs;
-    all[kAlone] = least() * static_cast<double>(workers);
+    if (static_cast<double>(workers) <= Trials::kTried) all[kAlone] = least();
     return all;
   }
 };
@@ -181,8 +181,8 @@ class WindowPlan {
     if (bytes_ == 0) return;  // G7
     const int64_t threads = run.threads();
     job.workers = run.workers(cycles_, threads);
-    const bool is_brief = machine().is_brief(cycles_);
-    const bool may_be_alone = job.workers > 1 && is_brief && run.may_use_one_thread(threads);
+    const bool is_little = is_brief(cycles_, machine().cycles_worth_a_thread);
+    const bool may_be_alone = job.workers > 1 && is_little && run.may_use_one_thread(threads);
     if (trials_.count_run()) fastest_.store(nullptr, std::memory_order_relaxed);
     const Way* const fastest = fastest_.load(std::memory_order_relaxed);
     if (fastest && (may_be_alone || !fastest->is_alone)) {
@@ -191,8 +191,10 @@ class WindowPlan {
     }
     const Trials::Turn turn = trials_.next(may_be_alone ? ways_.costs_on(job.workers) : ways_.costs);
     const Way& way = ways_.of[turn.way];
-    if (turn.is_last) fastest_.store(&way, std::memory_order_relaxed);
-    trials_.run(turn, [&] { return pool_by(way, run, job) || is_brief; });
+    // A run that may not be left to one thread, where others may, is seldom, and no reason to change.
+    const bool is_like_others = job.workers == 1 || !is_little || may_be_alone;
+    if (turn.is_last && is_like_others) fastest_.store(&way, std::memory_order_relaxed);
+    trials_.run(turn, [&] { return pool_by(way, run, job) || is_little; });
   }
 
  private:
@@ -200,7 +202,7 @@ class WindowPlan {
   bool pool_by(const Way& way, const Run& run, PoolJob& job) const {
     if (way.is_alone) job.workers = 1;
     const int64_t units = job.workers == 1 ? way.units : way.kernel->units(job);
-    return run.parallel(units, Sharing::in_parts, way.scratch_bytes, way.is_alone ? 0 : cycles_,
+    return run.parallel(units, Sharing::in_parts, way.scratch_bytes, job.workers, cycles_,
                         [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
   }
 

@@ -64,7 +64,8 @@ class KeptWay {
       set_plan(shape, windows, groups, way, plan);
     }
     plan.time = kept.cycles;
-    plan.cycles = 0;  // too few for a second thread
+    plan.cycles = 0;  // what it takes is known, of one thread
+    plan.threads = 1;
     return true;
   }
 
@@ -170,12 +171,13 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   planner.find_ways(1, ways);
   Trials::Costs costs = times(ways);
   const size_t likeliest = least(costs);
-  const int64_t threads = threads_worth_waking(shape, ways[likeliest].cycles());
+  const double alone = ways[likeliest].cycles();
+  const int64_t threads = threads_worth_waking(shape, alone);
+  plan.is_brief = is_brief(alone, shape.worth_a_thread);
   if (threads > 1) {
-    const Way alone = ways[likeliest];
+    const Way of_one = ways[likeliest];
     planner.find_ways(threads, ways);
-    const bool is_brief = alone.cycles() < Machine::kTimesBrief * shape.worth_a_thread;
-    if (shape.may_use_one_thread && is_brief) ways[kOneThread] = alone;
+    if (shape.may_use_one_thread && plan.is_brief) ways[kOneThread] = of_one;
     costs = times(ways);
   }
   const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false, false};
@@ -183,8 +185,12 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   if (threads == 1 && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {
     KeptWay::keep(way, shape, windows, *known);
   }
-  planner.plan(way, plan);
-  if (turn.way == kOneThread) plan.cycles = 0;
+  try {
+    planner.plan(way, plan);
+  } catch (...) {
+    if (turn.is_trial) known->give_up();
+    throw;
+  }
   plan.trials = turn.is_trial ? known : nullptr;
   plan.turn = turn;
   return plan;

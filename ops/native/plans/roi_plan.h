@@ -24,10 +24,12 @@ struct RoiWindows {
 // The kernel's choices, and the arrays behind them.
 struct RoiPlan : RoiTables {
   RoiKernel::Mode RoiKernel::* mode;
-  bool by_rois;    // threads have, as a rule, ROIs of their own
-  double cycles;   // an estimate, of all threads together; 0 where no other thread is to be woken
-  double time;     // the same, until the last thread is done
-  Trials* trials;  // of which the run is one; null where it is none
+  bool by_rois;     // threads have, as a rule, ROIs of their own
+  int64_t threads;  // that are to be woken, and this one
+  double cycles;    // an estimate, of all threads together
+  double time;      // the same, until the last thread is done
+  bool is_brief;    // as one thread would do it (base/machine.h)
+  Trials* trials;   // of which the run is one; null where it is none
   Trials::Turn turn;
   List<int64_t, kFewRois> rois_by_image;
   List<RoiUnit, kFewRois> units;

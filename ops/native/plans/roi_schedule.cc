@@ -45,25 +45,25 @@ void estimate(const RoiGroups& groups, RoiDivision& division) {
     return;
   }
   const auto workers = static_cast<double>(division.threads);
-  double longest = 0, in_turns = 0;
+  double longest = 0, until_here = 0;
   division.units = division.cycles = 0;
+  // Stores wait for lines while what comes next is pooled.
+  const bool hands = division.handed > 0 && division.blocks > 1 && !division.by_rois;
+  const double waits = hands ? division.handed * division.handed / (division.handed + division.roi) : 0;
+  const double roi = division.roi + waits;
   divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
     const auto count = static_cast<double>(parts), units = count * static_cast<double>(end - first);
-    const bool hands = division.handed > 0 && division.blocks > 1 && !division.by_rois;
-    // Stores wait for lines while what comes next is pooled.
-    const double waits = hands ? division.handed * division.handed / (division.handed + division.roi) : 0;
-    const double roi = division.roi + waits;
     const double unit = division.fill + roi * static_cast<double>(group.count()) / count + (parts > 1 ? kPart : 0);
     longest = std::max(longest, unit);
     division.units += units;
     division.cycles += units * unit;
-    // Threads take units as they come. When the last of these is over, they have all that comes before behind them, and
-    // have waited for half of it, unless there is more to do.
-    in_turns = std::max(in_turns, (division.cycles + unit / 2 * (workers - 1)) / workers);
+    // Threads have units in turns, and help each other. When the last of these is over, they have all that comes before
+    // behind them, and have waited for half of it, unless there is more to do.
+    until_here = std::max(until_here, (division.cycles + unit / 2 * (workers - 1)) / workers);
   });
   // Units that are few and alike end together.
   const double slowest = longest * (division.threads > 1 ? 1 + kUnevenThreads : 1);
-  division.time = std::min(std::max(slowest, in_turns), std::ceil(division.units / workers) * slowest);
+  division.time = std::min(std::max(slowest, until_here), std::ceil(division.units / workers) * slowest);
 }
 
 // The tasks of a sweep for the ROIs of a unit: by the starts of their windows, last first (RoiJob::tasks).
@@ -152,7 +152,7 @@ void lay_out(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& 
   plan.units.resize(before + static_cast<size_t>(division.units));
   RoiUnit* next = plan.units.begin() + before;
   divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
-    // The same part of each block in turn, for the thread that had it before.
+    // The same part of each block in turn, as a rule for the thread that had it before.
     spread(first, end, division.by_rois ? 1 : division.threads, [&](int64_t block) {
       int64_t begin = group.begin;
       for (int64_t part = 1; part <= parts; ++part) {

@@ -94,6 +94,7 @@ void set_small_plan(const RoiShape& shape, const RoiWindows& windows, RoiKernel:
                     RoiPlan& plan) {
   set_plan_in_order(shape, windows, mode, 0, 1, plan);
   plan.cycles = plan.time = roi_costs::kUnit;
+  plan.threads = 1;
 }
 
 }  // namespace onnx_maxpool

@@ -55,6 +55,7 @@ int64_t units_for(RoiKernel::Mode RoiKernel::* mode, const RoiShape& shape, int6
 void set_plan(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const Way& way,
               RoiPlan& plan) {
   plan.mode = way.mode;
+  plan.threads = way.division.threads;
   plan.cycles = way.cycles();
   plan.time = way.time();
   plan.levels = way.levels;
@@ -276,7 +277,7 @@ void Planner::divide_sweep(RoiDivision& division, const Work& work, int64_t most
 double Planner::handed(int64_t blocks, int64_t threads) const {
   const int64_t of_bin = shape_.input_bytes / (shape_.images * shape_.height * shape_.width);
   const double all = static_cast<double>(of_bin * shape_.bins_y * shape_.bins_x) / kLineBytes;
-  const double of_thread = all / static_cast<double>(threads);
+  const double of_thread = all / static_cast<double>(threads);  // of whose blocks each pays for a part
   const double lines = std::min(of_thread, roi_costs::kHandedLines) * std::min(roi_costs::kNearLines / of_thread, 1.0);
   return roi_costs::kHandedLine * lines * std::min(static_cast<double>(threads) / static_cast<double>(blocks), 1.0);
 }

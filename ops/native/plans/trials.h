@@ -19,11 +19,11 @@ class Trials {
   // What a run should take in each way, in a unit of its own; infinity where there is no such way.
   using Costs = std::array<double, kMostWays>;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  // Ways are tried so often each, in turns, that should take at most so many times as long as the fastest. Each has its
-  // turn in so many runs, of which the first does not count: it finds in the caches what the way before has left there.
+  // Ways are tried so often each that should take at most so many times as long as the fastest. Each has so many runs
+  // in a row, of which the first does not count: it finds in the caches what the way before has left there.
   static constexpr int kTimes = 3, kInARow = 3;
   static constexpr double kTried = 3;
-  // So many trials of all ways together are made again, where their times tell nothing.
+  // So many trials of all ways together are made again each time, where they tell nothing.
   static constexpr int kInVain = 40;
   // Each has one more turn after so many runs, and whenever there were twice as many.
   static constexpr uint64_t kAgain = 32;
@@ -40,7 +40,9 @@ class Trials {
   // Counts a run, before next() is asked about it. Whether all ways are to be tried once more from now on.
   bool count_run() {
     const uint64_t run = 1 + runs_.fetch_add(1, std::memory_order_relaxed);
-    return run >= kAgain && (run & (run - 1)) == 0;
+    const bool again = run >= kAgain && (run & (run - 1)) == 0;
+    if (again) in_vain_.store(0, std::memory_order_relaxed);
+    return again;
   }
   // Counts runs that went a way that was kept, and did not ask next().
   void count_runs(uint64_t runs) { runs_.fetch_add(runs, std::memory_order_relaxed); }
@@ -68,10 +70,14 @@ class Trials {
     }
     if (fewest < wanted) {
       running_.fetch_add(1, std::memory_order_relaxed);  // before it has begun, as others ask in the opposite order
-      const int before = begin(tried_[least_tried].begun, wanted);
-      return {least_tried, costs[least_tried], true, before % kInARow > 0, false};
+      begin(tried_[least_tried].begun, wanted);
+      const bool counts = last_tried_.exchange(least_tried, std::memory_order_relaxed) == least_tried;
+      return {least_tried, costs[least_tried], true, counts, false};
     }
-    const bool is_last = running_.load(std::memory_order_acquire) == 0;  // before times are read
+    bool is_last = running_.load(std::memory_order_acquire) == 0;  // before times are read
+    for (size_t way = 0; way < kMostWays; ++way) {                 // none of those that were running is made again
+      is_last = is_last && (!may_be_fastest(way) || begun(way) >= wanted);
+    }
     const auto time = [&](size_t way) {
       // Less is noise. Two readings of a clock with steps of some 20 nanoseconds differ by a step or two.
       constexpr double kClearly = 0.97, kClock = 30;
@@ -88,23 +94,26 @@ class Trials {
   // A trial is over, after so many nanoseconds.
   void took(const Turn& turn, double nanoseconds) {
     if (turn.counts) tried_[turn.way].add(nanoseconds / turn.cost);
-    running_.fetch_sub(1, std::memory_order_release);
+    give_up();
   }
 
-  // A trial is over, and its time tells nothing of the way. It is made again, but not for ever.
-  void showed_nothing(const Turn& turn) {
-    if (in_vain_.fetch_add(1, std::memory_order_relaxed) < kInVain) {
-      tried_[turn.way].begun.fetch_sub(1, std::memory_order_release);
-    }
-    running_.fetch_sub(1, std::memory_order_release);
+  // The same, of a trial that tells nothing of the way. It is made again, but not for ever.
+  void took_in_vain(const Turn& turn, double nanoseconds) {
+    if (!turn.counts) return give_up();
+    if (in_vain_.fetch_add(1, std::memory_order_relaxed) >= kInVain) return took(turn, nanoseconds);
+    tried_[turn.way].begun.fetch_sub(1, std::memory_order_release);
+    give_up();
   }
+
+  // A trial is over without a time.
+  void give_up() { running_.fetch_sub(1, std::memory_order_release); }
 
   // What their user keeps for the runs that come next: a number of its own, at first 0. Runs may be at the same time.
   uint64_t kept() const { return kept_.load(std::memory_order_relaxed); }
   void keep(uint64_t number) { kept_.store(number, std::memory_order_relaxed); }
 
   // Calls work(), and takes its time where it is a trial. work() tells whether its time shows anything. One that throws
-  // counts as none.
+  // does not count.
   template <class Work>
   void run(const Turn& turn, const Work& work) {
     using Clock = std::chrono::steady_clock;
@@ -117,22 +126,21 @@ class Trials {
     try {
       tells = work();
     } catch (...) {
-      took(turn, kNever);
+      give_up();
       throw;
     }
-    if (tells) return took(turn, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
-    showed_nothing(turn);
+    const double nanoseconds = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+    tells ? took(turn, nanoseconds) : took_in_vain(turn, nanoseconds);
   }
 
  private:
-  // Counts a trial, and tells how many came before it. A way that was too slow until now, as costs differ from run to
-  // run, has missed turns, of which it makes up for a few.
-  static int begin(std::atomic<int>& begun, int wanted) {
+  // Counts a trial. A way that was too slow until now, as costs differ from run to run, has missed turns, of which it
+  // makes up for a few.
+  static void begin(std::atomic<int>& begun, int wanted) {
     int before = begun.load(std::memory_order_relaxed);
-    const auto first = [&] { return std::max(before, wanted - kTimes); };
-    while (!begun.compare_exchange_weak(before, first() + 1, std::memory_order_release, std::memory_order_relaxed)) {
+    while (!begun.compare_exchange_weak(before, std::max(before, wanted - kTimes) + 1, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
     }
-    return first();
   }
 
   // How often each way is to have been tried by now.
@@ -155,8 +163,8 @@ class Trials {
     void add(double ratio) {
       ratios[counted.fetch_add(1, std::memory_order_relaxed) % kLast].store(ratio, std::memory_order_relaxed);
     }
-    // The second of four, from the least on: other programs disturb some, and where threads meet in lines of memory, a
-    // run may be lucky.
+    // The second of four, from the least on, or the lesser of the first two: other programs disturb some, and where
+    // threads meet in lines of memory, a run may be lucky.
     double typical() const {
       std::array<double, kLast> known;
       for (size_t i = 0; i < kLast; ++i) known[i] = ratios[i].load(std::memory_order_relaxed);
@@ -165,6 +173,7 @@ class Trials {
     }
   };
   std::array<Tried, kMostWays> tried_;
+  std::atomic<size_t> last_tried_{kMostWays};  // at first none
   std::atomic<int> running_{0}, in_vain_{0};
   std::atomic<uint64_t> runs_{0};
   std::atomic<uint64_t> kept_{0};

@@ -9,6 +9,7 @@
 
 #include "base/element_type.h"
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/ort_abi.h"
 #include "base/shape.h"
 #include "runtime/shares.h"
@@ -36,16 +37,14 @@ class Threads {
   }
 
   // Whether a run that is planned for so many threads may leave all work to one, and so show nothing of others: where
-  // there are others, and this is not the run that asks again.
-  bool may_leave(int64_t threads) const {
+  // these have been seen, or are known not to be there, and this is not the run that asks again.
+  bool may_leave_to_one(int64_t threads) const {
     return is_known() ? threads == count() : seen_.load(std::memory_order_relaxed) > 1;
   }
 
-  // To how many workers that many cycles of work should go. To more than there seem to be threads, as these may have
-  // been busy elsewhere when they were counted.
-  int64_t workers(double cycles) const {
-    const double most = static_cast<double>(std::min(2 * count(), processors_));
-    return static_cast<int64_t>(std::max(std::min(1 + cycles / cycles_worth_a_thread_, most), 1.0));
+  // How many of so many threads are worth waking for that many cycles of work.
+  int64_t workers(double cycles, int64_t threads) const {
+    return static_cast<int64_t>(std::min(1 + cycles / cycles_worth_a_thread_, static_cast<double>(threads)));
   }
 
   // A run was over: of the workers that this many cycles were offered to, so many have worked.
@@ -54,12 +53,11 @@ class Threads {
     while (seen < worked && !seen_.compare_exchange_weak(seen, worked, std::memory_order_relaxed)) {
     }
     if (worked == offered || is_known()) return;  // of all of them: there may be more threads
-    const bool is_brief = cycles < kTelling * cycles_worth_a_thread_ * static_cast<double>(worked);
-    shown_.fetch_add(is_brief ? 1 : kLongRun, std::memory_order_relaxed);
+    const bool is_little = is_brief(cycles, cycles_worth_a_thread_ * static_cast<double>(worked));
+    shown_.fetch_add(is_little ? 1 : kLongRun, std::memory_order_relaxed);
   }
 
  private:
-  static constexpr double kTelling = 10;
   // So many brief runs, in which threads may wake too late, show as much as one that is longer; and so many are enough.
   static constexpr int kLongRun = 8, kEnough = 4 * kLongRun;
   static constexpr uint64_t kAgain = 32;
@@ -102,25 +100,27 @@ class Run {
   // For how many threads to plan.
   int64_t threads() const { return shown_.threads.planned(); }
   // Whether a run that is planned for so many may leave all work to one.
-  bool may_use_one_thread(int64_t threads) const { return shown_.threads.may_leave(threads); }
+  bool may_use_one_thread(int64_t threads) const { return shown_.threads.may_leave_to_one(threads); }
   // How many of these are worth waking for that many cycles of work.
-  int64_t workers(double cycles, int64_t threads) const { return std::min(shown_.threads.workers(cycles), threads); }
+  int64_t workers(double cycles, int64_t threads) const { return shown_.threads.workers(cycles, threads); }
 
-  // Calls work(unit, scratch) once for each unit in [0, units), on ONNX Runtime's threads, and waits. Each thread has
-  // `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena or, if few, from the stack. `work` must
-  // not throw. `cycles`, an estimate for all units together, keeps work off threads that would cost more to wake than
-  // they save. Whether all threads took part that were to, as far as there are so many.
+  // Calls work(unit, scratch) once for each unit in [0, units), on so many of ONNX Runtime's threads, and waits. Each
+  // has `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena or, if few, from the stack. `work`
+  // must not throw. `cycles` is an estimate for all units together. Whether all threads took part that were to, as far
+  // as there are so many.
   template <class Work>
-  bool parallel(int64_t units, Sharing sharing, size_t scratch_bytes, double cycles, const Work& work) const {
+  bool parallel(int64_t units, Sharing sharing, size_t scratch_bytes, int64_t workers, double cycles,
+                const Work& work) const {
     const auto run = [](const void* w, int64_t unit, void* scratch) { (*static_cast<const Work*>(w))(unit, scratch); };
-    return parallel({units, sharing, scratch_bytes, cycles, true, &work, run});
+    return parallel({units, sharing, scratch_bytes, std::min(units, workers), cycles, true, &work, run});
   }
   // The same for work(unit), of what comes before: too short to show how many threads the session has.
   template <class Work>
   void parallel_before(int64_t units, double cycles, const Work& work) const {
     if (units == 1) return work(0);  // a small run would notice the calls by pointer
     const auto run = [](const void* w, int64_t unit, void*) { (*static_cast<const Work*>(w))(unit); };
-    parallel({units, Sharing::in_parts, 0, cycles, false, &work, run});
+    const int64_t workers = std::min(units, this->workers(cycles, shown_.threads.count()));
+    parallel({units, Sharing::in_parts, 0, workers, cycles, false, &work, run});
   }
 
  private:
@@ -128,6 +128,7 @@ class Run {
     int64_t count;
     Sharing sharing;
     size_t scratch_bytes;
+    int64_t workers;
     double cycles;
     bool show_threads;
     const void* work;

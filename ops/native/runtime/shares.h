@@ -33,10 +33,10 @@ class Shares {
   template <class Run>
   void work(size_t worker, const Run& run) {
     Share& own = shares_[worker];
-    while (own.is_left()) run(unit(worker, own.first++));
+    while (own.take()) run(unit(worker, own.first++));
     for (size_t other = (worker + 1) % workers_; other != worker; other = (other + 1) % workers_) {
       Share& share = shares_[other];
-      while (share.is_left()) run(unit(other, share.end.fetch_sub(1, std::memory_order_relaxed) - 1));
+      while (share.take()) run(unit(other, share.end.fetch_sub(1, std::memory_order_relaxed) - 1));
     }
   }
 
@@ -45,7 +45,7 @@ class Shares {
   struct alignas(64) Share {
     explicit Share(int64_t count) : left(count), end(count) {}
     // Takes one from either end, of which no more are taken together than there are.
-    bool is_left() { return left.fetch_sub(1, std::memory_order_relaxed) > 0; }
+    bool take() { return left.fetch_sub(1, std::memory_order_relaxed) > 0; }
     std::atomic<int64_t> left, end;
     int64_t first = 0;  // only the worker's own
   };
