@@ -179,9 +179,11 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
     planner.find_ways(threads, ways);
     if (shape.may_use_one_thread && plan.is_brief) ways[kOneThread] = of_one;
     costs = times(ways);
+    costs[kOneThread] *= Trials::kOneThread;
   }
-  const Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false, false};
+  Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false, false};
   const Way& way = ways[turn.way];
+  turn.cost = way.time();
   if (threads == 1 && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {
     KeptWay::keep(way, shape, windows, *known);
   }

@@ -28,6 +28,10 @@ class Trials {
   // Each has one more turn after so many runs, and whenever there were twice as many.
   static constexpr uint64_t kAgain = 32;
 
+  // What one thread takes counts for so much more where others may help: while they are left asleep, trials of them
+  // show what it takes to wake them, and not what they would save from then on.
+  static constexpr double kOneThread = 1.2;
+
   // A run that is to be made in this way.
   struct Turn {
     size_t way;
