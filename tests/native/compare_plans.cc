@@ -37,14 +37,21 @@ std::string name_of(const RoiPlan& plan) {
   return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "") + blocks + left;
 }
 
-// The plan of a node whose trials are over.
+// The plan of a node after so many runs, with its trials and those that follow after 32 and 64, or after the first
+// trials, where runs are long.
 RoiPlan tried_plan(const RoiShape& shape, const RoiWindows& windows, const RoiKernel& kernel, const RoiTensors& tensors,
                    Helper* helper) {
+  constexpr int kRuns = 96;
+  constexpr double kSeconds = 0.3;
   TrialsByShape trials;
-  for (;;) {
+  double seconds = 0;
+  for (int run = 0;; ++run) {
     RoiPlan plan = plan_rois(shape, windows, &trials);
-    if (!plan.trials) return plan;
-    plan.trials->took(plan.turn, 1e9 * tensors.seconds(kernel, plan, helper));
+    if (!plan.trials && (run >= kRuns || seconds > kSeconds)) return plan;
+    if (!plan.trials) continue;
+    const double found = tensors.seconds(kernel, plan, helper);
+    plan.trials->took(plan.turn, 1e9 * found);
+    seconds += found;
   }
 }
 
