@@ -146,7 +146,7 @@ struct Ways {
   // Of runs on so many threads, of which one may do all work: where others take longer to wake than they save.
   Trials::Costs costs_on(int64_t workers) const {
     Trials::Costs all = costs;
-    if (static_cast<double>(workers) <= Trials::kTried) all[kAlone] = Trials::kOneThread * least();
+    if (static_cast<double>(workers) <= Trials::kTried) all[kAlone] = Trials::kHandicapOfOneThread * least();
     return all;
   }
 };

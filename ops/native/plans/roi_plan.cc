@@ -179,7 +179,7 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
     planner.find_ways(threads, ways);
     if (shape.may_use_one_thread && plan.is_brief) ways[kOneThread] = of_one;
     costs = times(ways);
-    costs[kOneThread] *= Trials::kOneThread;
+    costs[kOneThread] *= Trials::kHandicapOfOneThread;
   }
   Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false, false};
   const Way& way = ways[turn.way];

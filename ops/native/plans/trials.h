@@ -30,7 +30,7 @@ class Trials {
 
   // What one thread takes counts for so much more where others may help: while they are left asleep, trials of them
   // show what it takes to wake them, and not what they would save from then on.
-  static constexpr double kOneThread = 1.2;
+  static constexpr double kHandicapOfOneThread = 1.2;
 
   // A run that is to be made in this way.
   struct Turn {
