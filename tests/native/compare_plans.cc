@@ -26,15 +26,15 @@ using namespace onnx_maxpool;
 constexpr size_t kElement = sizeof(float);
 
 std::string name_of(const RoiPlan& plan) {
-  const std::string left = std::string(plan.left > 0 ? ", but for channels that are left" : "") +
+  const std::string rest = std::string(plan.left > 0 ? ", but for channels that are left" : "") +
                            (plan.by_rois ? ", threads with ROIs of their own" : "") +
                            (plan.threads == 1 ? ", one thread" : "");
-  if (plan.mode == &RoiKernel::separate) return "separate" + left;
-  if (plan.mode == &RoiKernel::narrow_map) return "narrow map" + left;
-  if (plan.mode == &RoiKernel::few_channels) return "few channels" + left;
-  if (plan.mode == &RoiKernel::cells) return "cells" + left;
+  if (plan.mode == &RoiKernel::separate) return "separate" + rest;
+  if (plan.mode == &RoiKernel::narrow_map) return "narrow map" + rest;
+  if (plan.mode == &RoiKernel::few_channels) return "few channels" + rest;
+  if (plan.mode == &RoiKernel::cells) return "cells" + rest;
   const std::string blocks = plan.at_once > 1 ? ", " + std::to_string(plan.at_once) + " blocks" : "";
-  return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "") + blocks + left;
+  return "shared, " + std::to_string(plan.levels) + " levels" + (plan.sweep ? ", sweep" : "") + blocks + rest;
 }
 
 // The plan of a node after so many runs, with its trials and those that follow after 32 and 64, or after the first
@@ -47,11 +47,13 @@ RoiPlan tried_plan(const RoiShape& shape, const RoiWindows& windows, const RoiKe
   double seconds = 0;
   for (int run = 0;; ++run) {
     RoiPlan plan = plan_rois(shape, windows, &trials);
-    if (!plan.trials && (run >= kRuns || seconds > kSeconds)) return plan;
-    if (!plan.trials) continue;
-    const double found = tensors.seconds(kernel, plan, helper);
-    plan.trials->took(plan.turn, 1e9 * found);
-    seconds += found;
+    if (plan.trials) {
+      const double found = tensors.seconds(kernel, plan, helper);
+      plan.trials->took(plan.turn, 1e9 * found);
+      seconds += found;
+    } else if (run >= kRuns || seconds > kSeconds) {
+      return plan;
+    }
   }
 }
 

@@ -75,14 +75,14 @@ void tries_ways_on_threads() {
       for (int run = 0; run < 100; ++run) {
         const Trials::Turn turn = shared.next(costs_of({10, 20, 30}));
         for (const auto& count : runs) {
-          require(!turn.is_last || count >= Trials::kTimes, "trials end before all ways were tried");
+          require(!turn.is_last || count >= Trials::kInARow, "trials end before all ways were tried");
         }
         shared.run(turn, [&] { return ++runs[turn.way] % 4 > 0; });  // some tell nothing
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const auto& count : runs) require(count >= Trials::kTimes, "a way was not tried often enough");
+  for (const auto& count : runs) require(count >= Trials::kInARow, "a way was not tried often enough");
   require(runs[0] + runs[1] + runs[2] == 100 * kThreads, "a run got lost");
 }
 
@@ -126,13 +126,12 @@ void tries_ways() {
   require(trials.next(small).way == 0 && trials.next(large).way == 0, "costs are not corrected");
   require(trials.next(costs_of({300, 100})).way == 1, "costs are of no account");
 
-  // A user may count a way as slower than it is: by its cost, of which its trials' ratio knows nothing.
+  // A way may count for slower than it is.
   const auto with_handicap = [&](double nanoseconds) {
     Trials handicapped;
     for (;;) {
-      Trials::Turn turn = handicapped.next(costs_of({11.5, 10}));
+      const Trials::Turn turn = handicapped.next(costs_of({10, 10}), {0, 1.15});
       if (!turn.is_trial) return turn.way;
-      turn.cost = 10;
       handicapped.took(turn, turn.way == 0 ? nanoseconds : 10000);
     }
   };
@@ -147,12 +146,12 @@ void tries_ways() {
     const Trials::Turn turn = disturbed.next(costs_of({10, 10}));
     last_way = turn.way;
     if (run == 31) require(turn.is_trial, "a trial is not repeated");
-    if (run < 2 * Trials::kTimes) require(turn.is_trial, "a trial is left out");
-    if (run < 2 * Trials::kTimes)
+    if (run < 2 * Trials::kInARow) require(turn.is_trial, "a trial is left out");
+    if (run < 2 * Trials::kInARow)
       require(turn.way == static_cast<size_t>(run / Trials::kInARow % 2), "a way's turn is not over in one go");
-    if (run >= 2 * Trials::kTimes) trials_later += turn.is_trial;
-    if (run == 2 * Trials::kTimes) require(turn.way == 1, "the disturbed way is taken");
-    if (turn.is_trial) disturbed.took(turn, turn.way == 1 ? 200 : run < 2 * Trials::kTimes ? 500 : 100);
+    if (run >= 2 * Trials::kInARow) trials_later += turn.is_trial;
+    if (run == 2 * Trials::kInARow) require(turn.way == 1, "the disturbed way is taken");
+    if (turn.is_trial) disturbed.took(turn, turn.way == 1 ? 200 : run < 2 * Trials::kInARow ? 500 : 100);
   }
   require(last_way == 0, "the fastest way is not found later");
   require(trials_later == 2 * 5 * Trials::kInARow, "ways are not tried again after 32, 64, ... 512 runs");
@@ -165,11 +164,11 @@ void tries_ways() {
     (tells ? told : in_vain) += 1;
     vain.run(turn, [&] { return tells; });
   }
-  require(in_vain == 9 && told > Trials::kTimes, "a trial that told nothing is not made again");
+  require(in_vain == 9 && told == 2 * Trials::kInARow - 1, "a trial that told nothing is not made again");
   Trials always;
   int made = 0;
   for (; always.next(costs_of({10, 10})).is_trial; ++made) always.took_in_vain({0, 10, true, true, false}, 1);
-  require(made == 2 * Trials::kTimes + Trials::kInVain, "trials that tell nothing have no end");
+  require(made == 2 * Trials::kInARow + Trials::kInVain, "trials that tell nothing have no end");
 
   // A way that seldom may be the fastest makes up for a few turns, and not for all that it has missed.
   Trials seldom;
@@ -183,7 +182,7 @@ void tries_ways() {
     }
     return found;
   };
-  require(trials_of(31, 5000) == 0 && trials_of(29, 500) == Trials::kTimes, "a way makes up for all turns");
+  require(trials_of(31, 5000) == 0 && trials_of(29, 500) == Trials::kInARow, "a way makes up for all turns");
 
   for (int repeat = 0; repeat < 30; ++repeat) tries_ways_on_threads();
 

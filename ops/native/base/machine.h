@@ -1,6 +1,7 @@
 // What the library asks of the machine that it runs on.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +19,10 @@ constexpr size_t kStackScratch = size_t{32} << 10;
 // so many cycles. Of more work none is left asleep, and a run in which threads did not take part shows nothing but that
 // other programs had the processors, or that there are fewer threads.
 constexpr bool is_brief(double cycles, double worth_a_thread) { return cycles < 10 * worth_a_thread; }
+// How many of so many threads should do such work.
+constexpr int64_t threads_worth_waking(double cycles, double worth_a_thread, int64_t threads) {
+  return static_cast<int64_t>(std::min(static_cast<double>(threads), 1 + cycles / worth_a_thread));
+}
 
 struct Machine {
   // How many threads can run at once.

@@ -182,11 +182,9 @@ class RoiNode : public Kernel {
     Trials::Costs costs;
     costs.fill(Trials::kNever);
     constexpr double kReadAgain = 1.15;  // docs/benchmark/rois.md
-    costs[kPast] = kReadAgain * plan.time;
-    costs[kThrough] = plan.time;
+    costs[kPast] = costs[kThrough] = plan.time;
     known->count_run();
-    plan.turn = known->next(costs);
-    plan.turn.cost = plan.time;  // a trial's ratio is to this, so that next() takes kPast for slower than it is
+    plan.turn = known->next(costs, {kPast, kReadAgain});
     if (plan.turn.is_trial) plan.trials = known;
     return plan.turn.way == kPast;
   }

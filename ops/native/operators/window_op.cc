@@ -146,7 +146,7 @@ struct Ways {
   // Of runs on so many threads, of which one may do all work: where others take longer to wake than they save.
   Trials::Costs costs_on(int64_t workers) const {
     Trials::Costs all = costs;
-    if (static_cast<double>(workers) <= Trials::kTried) all[kAlone] = Trials::kHandicapOfOneThread * least();
+    if (static_cast<double>(workers) <= Trials::kTried) all[kAlone] = least();
     return all;
   }
 };
@@ -189,9 +189,9 @@ class WindowPlan {
       pool_by(*fastest, run, job);
       return;
     }
-    Trials::Turn turn = trials_.next(may_be_alone ? ways_.costs_on(job.workers) : ways_.costs);
+    const Trials::Turn turn = trials_.next(may_be_alone ? ways_.costs_on(job.workers) : ways_.costs,
+                                           {Ways::kAlone, Trials::kOneThreadHandicap});
     const Way& way = ways_.of[turn.way];
-    if (way.is_alone) turn.cost = ways_.least();
     // A run that may not be left to one thread, where others may, is seldom, and no reason to change.
     const bool is_like_others = job.workers == 1 || !is_little || may_be_alone;
     if (turn.is_last && is_like_others) fastest_.store(&way, std::memory_order_relaxed);

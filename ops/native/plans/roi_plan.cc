@@ -120,15 +120,6 @@ Trials::Costs times(const Ways& ways) {
   for (size_t i = 0; i < costs.size(); ++i) costs[i] = ways[i].mode ? ways[i].time() : Trials::kNever;
   return costs;
 }
-size_t least(const Trials::Costs& costs) {
-  return static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
-}
-
-int64_t threads_worth_waking(const RoiShape& shape, double cycles) {
-  const auto most = static_cast<double>(shape.threads);
-  return shape.worth_a_thread > 0 ? static_cast<int64_t>(std::min(1 + cycles / shape.worth_a_thread, most))
-                                  : shape.threads;
-}
 
 }  // namespace
 
@@ -170,20 +161,20 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   Ways ways;
   planner.find_ways(1, ways);
   Trials::Costs costs = times(ways);
-  const size_t likeliest = least(costs);
+  const size_t likeliest = Trials::likeliest_of(costs);
   const double alone = ways[likeliest].cycles();
-  const int64_t threads = threads_worth_waking(shape, alone);
+  const int64_t threads = threads_worth_waking(alone, shape.worth_a_thread, shape.threads);
   plan.is_brief = is_brief(alone, shape.worth_a_thread);
   if (threads > 1) {
     const Way of_one = ways[likeliest];
     planner.find_ways(threads, ways);
     if (shape.may_use_one_thread && plan.is_brief) ways[kOneThread] = of_one;
     costs = times(ways);
-    costs[kOneThread] *= Trials::kHandicapOfOneThread;
   }
-  Trials::Turn turn = known ? known->next(costs) : Trials::Turn{least(costs), 0, false, false, false};
+  const Trials::Handicap handicap = {kOneThread, Trials::kOneThreadHandicap};
+  const Trials::Turn turn = known ? known->next(costs, handicap)
+                                  : Trials::Turn{Trials::likeliest_of(costs, handicap), 0, false, false, false};
   const Way& way = ways[turn.way];
-  turn.cost = way.time();
   if (threads == 1 && turn.is_last && !way.division.sweep && way.cycles() < kBrief) {
     KeptWay::keep(way, shape, windows, *known);
   }

@@ -19,18 +19,23 @@ class Trials {
   // What a run should take in each way, in a unit of its own; infinity where there is no such way.
   using Costs = std::array<double, kMostWays>;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  // Ways are tried so often each that should take at most so many times as long as the fastest. Each has so many runs
-  // in a row, of which the first does not count: it finds in the caches what the way before has left there.
-  static constexpr int kTimes = 3, kInARow = 3;
+  // Ways are tried that should take at most so many times as long as the fastest. Each has so many runs in a row, of
+  // which the first does not count: it finds in the caches what the way before has left there.
   static constexpr double kTried = 3;
+  static constexpr int kInARow = 3;
   // So many trials of all ways together are made again each time, where they tell nothing.
   static constexpr int kInVain = 40;
   // Each has one more turn after so many runs, and whenever there were twice as many.
   static constexpr uint64_t kAgain = 32;
 
-  // What one thread takes counts for so much more where others may help: while they are left asleep, trials of them
-  // show what it takes to wake them, and not what they would save from then on.
-  static constexpr double kHandicapOfOneThread = 1.2;
+  // A way that counts for slower than it is.
+  struct Handicap {
+    size_t way;
+    double factor;
+  };
+  // Of the way of one thread, where others may help: while they are left asleep, trials of them show what it takes to
+  // wake them, and not what they would save from then on.
+  static constexpr double kOneThreadHandicap = 1.2;
 
   // A run that is to be made in this way.
   struct Turn {
@@ -51,11 +56,18 @@ class Trials {
   // Counts runs that went a way that was kept, and did not ask next().
   void count_runs(uint64_t runs) { runs_.fetch_add(runs, std::memory_order_relaxed); }
 
+  // The way that should take the least.
+  static size_t likeliest_of(Costs costs, const Handicap& handicap = {0, 1}) {
+    costs[handicap.way] *= handicap.factor;
+    return static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+  }
+
   // The next run, if it should take `costs[way]` in each way. Runs may be at the same time, and differ in their costs.
-  Turn next(const Costs& costs) {
-    const size_t likeliest = static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+  Turn next(const Costs& costs, const Handicap& handicap = {0, 1}) {
+    const size_t likeliest = likeliest_of(costs, handicap);
+    const auto counted = [&](size_t way) { return way == handicap.way ? handicap.factor * costs[way] : costs[way]; };
     const auto begun = [&](size_t way) { return tried_[way].begun.load(std::memory_order_acquire); };
-    const auto may_be_fastest = [&](size_t way) { return costs[way] <= kTried * costs[likeliest]; };
+    const auto may_be_fastest = [&](size_t way) { return counted(way) <= kTried * counted(likeliest); };
     const int wanted = times();
     // One that is in the middle of its turn comes first, but not where runs at the same time have tried it too often.
     const auto turns = [&](size_t way) {
@@ -85,7 +97,7 @@ class Trials {
     const auto time = [&](size_t way) {
       // Less is noise. Two readings of a clock with steps of some 20 nanoseconds differ by a step or two.
       constexpr double kClearly = 0.97, kClock = 30;
-      const double nanoseconds = costs[way] * tried_[way].typical();
+      const double nanoseconds = counted(way) * tried_[way].typical();
       return way == likeliest ? kClearly * nanoseconds - kClock : nanoseconds;
     };
     size_t fastest = likeliest;
@@ -142,14 +154,14 @@ class Trials {
   // makes up for a few.
   static void begin(std::atomic<int>& begun, int wanted) {
     int before = begun.load(std::memory_order_relaxed);
-    while (!begun.compare_exchange_weak(before, std::max(before, wanted - kTimes) + 1, std::memory_order_release,
+    while (!begun.compare_exchange_weak(before, std::max(before, wanted - kInARow) + 1, std::memory_order_release,
                                         std::memory_order_relaxed)) {
     }
   }
 
   // How often each way is to have been tried by now.
   int times() const {
-    int times = kTimes;
+    int times = kInARow;
     for (uint64_t run = runs_.load(std::memory_order_relaxed); run >= kAgain; run /= 2) times += kInARow;
     return times;
   }

@@ -91,7 +91,7 @@ void Run::check_type(const OrtValue* output, size_t index, ElementType type) con
 }
 
 bool Run::parallel(const Units& units) const {
-  const Team team = {static_cast<size_t>(units.workers), (units.scratch_bytes + 63) / 64 * 64};
+  const Team team = {static_cast<size_t>(std::min(units.workers, units.count)), (units.scratch_bytes + 63) / 64 * 64};
   // A small run would notice the calls that the runtime's memory takes.
   constexpr size_t kFew = size_t{16} << 10;
   const size_t bytes = team.bytes();

@@ -44,7 +44,7 @@ class Threads {
 
   // How many of so many threads are worth waking for that many cycles of work.
   int64_t workers(double cycles, int64_t threads) const {
-    return static_cast<int64_t>(std::min(1 + cycles / cycles_worth_a_thread_, static_cast<double>(threads)));
+    return threads_worth_waking(cycles, cycles_worth_a_thread_, threads);
   }
 
   // A run was over: of the workers that this many cycles were offered to, so many have worked.
@@ -112,15 +112,14 @@ class Run {
   bool parallel(int64_t units, Sharing sharing, size_t scratch_bytes, int64_t workers, double cycles,
                 const Work& work) const {
     const auto run = [](const void* w, int64_t unit, void* scratch) { (*static_cast<const Work*>(w))(unit, scratch); };
-    return parallel({units, sharing, scratch_bytes, std::min(units, workers), cycles, true, &work, run});
+    return parallel({units, sharing, scratch_bytes, workers, cycles, true, &work, run});
   }
   // The same for work(unit), of what comes before: too short to show how many threads the session has.
   template <class Work>
   void parallel_before(int64_t units, double cycles, const Work& work) const {
     if (units == 1) return work(0);  // a small run would notice the calls by pointer
     const auto run = [](const void* w, int64_t unit, void*) { (*static_cast<const Work*>(w))(unit); };
-    const int64_t workers = std::min(units, this->workers(cycles, shown_.threads.count()));
-    parallel({units, Sharing::in_parts, 0, workers, cycles, false, &work, run});
+    parallel({units, Sharing::in_parts, 0, workers(cycles, shown_.threads.count()), cycles, false, &work, run});
   }
 
  private:
