@@ -57,22 +57,20 @@ struct ThirdLanes {
   static void run(Random& random) {
     const Keys<Key, kLanes> a(random), b(random), c(random);
     const auto all = [&](int i) { return (i < kLanes ? a : i < 2 * kLanes ? b : c).at[i % kLanes]; };
-    // The multiple of 3 that has lane i in its vector.
-    const auto of_lane = [](int i) {
-      while (i % 3 != 0) i += kLanes;
-      return i;
-    };
-    const auto thirds = blend_thirds<Key>(a.vector(), b.vector(), c.vector());
-    expect_lanes<Key>("blend_thirds", thirds, [&](int i) { return all(of_lane(i)); });
-    expect_lanes<Key>("order_thirds", order_thirds<Key>(thirds), [&](int i) { return all(3 * i); });
-    const auto concat = [&](auto number) {
+    const auto from = [&](auto number) {
       constexpr int phase = decltype(number)::value;
-      expect_lanes<Key>("concat_thirds", concat_thirds<Key, phase>(a.vector(), b.vector(), c.vector()),
-                        [&](int i) { return all(3 * i + phase); });
+      // The phase and a multiple of 3 that has lane i in its vector.
+      const auto of_lane = [](int i) {
+        while (i % 3 != phase) i += kLanes;
+        return i;
+      };
+      const auto thirds = blend_thirds<Key, phase>(a.vector(), b.vector(), c.vector());
+      expect_lanes<Key>("blend_thirds", thirds, [&](int i) { return all(of_lane(i)); });
+      expect_lanes<Key>("order_thirds", order_thirds<Key, phase>(thirds), [&](int i) { return all(3 * i + phase); });
     };
-    concat(std::integral_constant<int, 0>());
-    concat(std::integral_constant<int, 1>());
-    concat(std::integral_constant<int, 2>());
+    from(std::integral_constant<int, 0>());
+    from(std::integral_constant<int, 1>());
+    from(std::integral_constant<int, 2>());
   }
 };
 

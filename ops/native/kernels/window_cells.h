@@ -185,30 +185,25 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
   return cells;
 }
 
-// Every third lane of three vectors, for which `in_order_of_thirds` has still to follow.
-template <class Lane, bool indexed>
+// Every third lane of three vectors, from lane `phase` on, for which `in_order_of_thirds` has still to follow.
+template <int phase = 0, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_third_lane(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b,
                                                           const Cells<Lane, indexed>& c) {
   Cells<Lane, indexed> cells;
-  cells.key = blend_thirds<Lane>(a.key, b.key, c.key);
-  if constexpr (indexed) cells.position = blend_thirds<Lane>(a.position, b.position, c.position);
+  cells.key = blend_thirds<Lane, phase>(a.key, b.key, c.key);
+  if constexpr (indexed) cells.position = blend_thirds<Lane, phase>(a.position, b.position, c.position);
   return cells;
 }
-template <class Lane, bool indexed>
+template <int phase = 0, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order_of_thirds(Cells<Lane, indexed> cells) {
-  cells.key = order_thirds<Lane>(cells.key);
-  if constexpr (indexed) cells.position = order_thirds<Lane>(cells.position);
+  cells.key = order_thirds<Lane, phase>(cells.key);
+  if constexpr (indexed) cells.position = order_thirds<Lane, phase>(cells.position);
   return cells;
 }
-
-// Lane i is lane 3*i + phase of the three vectors, in order at once: cheap with AVX-512.
 template <int phase, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> third_lanes(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b,
                                                      const Cells<Lane, indexed>& c) {
-  Cells<Lane, indexed> cells;
-  cells.key = concat_thirds<Lane, phase>(a.key, b.key, c.key);
-  if constexpr (indexed) cells.position = concat_thirds<Lane, phase>(a.position, b.position, c.position);
-  return cells;
+  return in_order_of_thirds<phase>(every_third_lane<phase>(a, b, c));
 }
 
 // Has a watch see so many vectors of cells, each pair at once.

@@ -6,14 +6,14 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// What a walk over so many vectors knows (window_walks.h says what it is asked for), of windows of `height` rows,
-// `row_step` apart, and `length` columns, `step` apart. Where `length` is 0 the job knows it, at most `kMost`.
-template <class Lane, bool indexed, int height, int length, int step_, int row_step, int vectors_, int kMost>
+// What a walk over so many vectors knows (window_walks.h says what it is asked for), of windows of `height` rows and
+// `length` columns, which start one row and one column apart. Where `length` is 0 the job knows it, at most `kMost`.
+template <class Lane, bool indexed, int height, int length, int vectors_, int kMost>
 class ShortWalk {
   using Best = Cells<Lane, indexed>;
 
  public:
-  static constexpr int step = step_, vectors = vectors_, kRead = step * vectors, kEdge = 1;
+  static constexpr int step = 1, vectors = vectors_, kRead = vectors, kEdge = 1;
 
   template <class Parts>
   ShortWalk(const PoolJob& job, const Parts&) : length_(job.columns.length) {}
@@ -36,23 +36,17 @@ class ShortWalk {
     next_row(row);
     copy_all<kRead>(kKept > 0 ? known_[kKept > 0 ? kKept - 1 : 0] : row, here);
     if constexpr (kKept > 0) follow_all<kRead>(here, row);
-    if constexpr (row_step == 2) {
-      next_row(row);
-      follow_all<kRead>(here, row);
-    }
     if constexpr (kKept > 0) add(row, kKept);
   }
 
   ONNX_MAXPOOL_INLINE void windows(const Best* here, Best* edge, Best* found) const {
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) {
-      found[v] = window(here + v * step, v + 1 < vectors ? here[(v + 1) * step] : edge[0]);
-    }
+    for (int v = 0; v < vectors; ++v) found[v] = window(here[v], v + 1 < vectors ? here[v + 1] : edge[0]);
     edge[0] = here[0];
   }
 
  private:
-  static constexpr int kKept = height - row_step;  // rows that the next windows have, too
+  static constexpr int kKept = height - 1;  // rows that the next windows have, too
 
   ONNX_MAXPOOL_INLINE void add(const Best* row, int rows) {
 #pragma GCC unroll 8
@@ -63,28 +57,23 @@ class ShortWalk {
     copy_all<kRead>(row, known_[0]);
   }
 
-  ONNX_MAXPOOL_INLINE Best window(const Best* here, const Best& next) const {
-    if constexpr (step == 2) {
-      const Best even = every_other_lane<0>(here[0], here[1]), odd = every_other_lane<1>(here[0], here[1]);
-      const Best both = in_order(either(even, odd));
-      if constexpr (length == 2) return both;
-      return either(both, slid_down<1>(in_order(even), next));
-    } else if constexpr (length > 5) {
+  ONNX_MAXPOOL_INLINE Best window(const Best& here, const Best& next) const {
+    if constexpr (length > 5) {
       // Windows of two first, then of four.
-      const Best two = either(*here, slid_down<1>(*here, next)), next_two = either(next, slid_down<1>(next, next));
+      const Best two = either(here, slid_down<1>(here, next)), next_two = either(next, slid_down<1>(next, next));
       const Best four = either(two, slid_down<2>(two, next_two));
       return length == 6 ? either(four, slid_down<4>(two, next_two))
-                         : either(either(four, slid_down<4>(two, next_two)), slid_down<6>(*here, next));
+                         : either(either(four, slid_down<4>(two, next_two)), slid_down<6>(here, next));
     } else if constexpr (length > 0) {
-      return slid_windows<length>(*here, next);
+      return slid_windows<length>(here, next);
     } else {
-      if (length_ == 1) return *here;
-      if (length_ == 2) return slid_windows<2>(*here, next);
+      if (length_ == 1) return here;
+      if (length_ == 2) return slid_windows<2>(here, next);
       if constexpr (kMost > 3) {
-        if (length_ == 4) return slid_windows<4>(*here, next);
-        if (length_ == 5) return slid_windows<5>(*here, next);
+        if (length_ == 4) return slid_windows<4>(here, next);
+        if (length_ == 5) return slid_windows<5>(here, next);
       }
-      return slid_windows<3>(*here, next);
+      return slid_windows<3>(here, next);
     }
   }
 

@@ -17,6 +17,7 @@
 
 #include "kernels/window_doublings.h"
 #include "kernels/window_short_walks.h"
+#include "kernels/window_stepped_walks.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
@@ -38,12 +39,6 @@ int64_t output_bytes(const PoolJob& job, int64_t element_size) {
   return element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
 }
 
-// Of windows that start two columns apart, squares of two or three have code of their own, one or two rows apart.
-inline bool walks_by_two(const PoolAxis& rows, const PoolAxis& columns) {
-  return slides_by(2, columns) && (slides_by(1, rows) || slides_by(2, rows)) && rows.length == columns.length &&
-         (rows.length == 2 || rows.length == 3);
-}
-
 // Of a line: vectors of windows, and of the map's columns that these reach, in groups of as many as windows are columns
 // apart. No window reaches further than into the next group.
 struct WalkVectors {
@@ -55,19 +50,19 @@ inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
   return {written, (reached < map_end ? reached : map_end) > written * lanes * columns.step ? written + 1 : written};
 }
 
-// With AVX-512 oblongs of wide lanes take as long by doubling as by code of their own.
-template <class Lane>
-constexpr bool kWalksOblongs = kVectorBytes < 64 || sizeof(Lane) < 4;
+// With AVX-512 oblongs of wide lanes take as long by doubling as by code of their own, unless they have positions.
+template <class Lane, bool indexed>
+constexpr bool kWalksOblongs = indexed || kVectorBytes < 64 || sizeof(Lane) < 4;
 
 // Whether windows have code of their own: small squares and, where it is worth it, oblongs.
 template <class Lane, bool indexed>
 bool is_short_walk(const PoolJob& job) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
   if (indexed && has_slices(job)) return false;  // they trust in the order of positions
-  if (walks_by_two(rows, columns)) return true;
+  if (is_stepped<Lane>(rows, columns)) return true;
   constexpr int kMost = kMostWalked<Lane, indexed>;
   if (!slides_by(1, rows) || rows.length > kMost || !slides_by(1, columns) || columns.length > kMost) return false;
-  return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane>;  // one cell is copied
+  return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
 }
 
 template <class Element, class Lane, bool indexed>
@@ -160,18 +155,16 @@ class Walks {
           return;
         }
       }
-      if (job_.columns.step == 2) {  // squares of two or three
-        if (job_.rows.step == 1) {
-          length == 2 ? pool_columns<2, 2, 2, 1>(band, write) : pool_columns<3, 3, 2, 1>(band, write);
-        } else {
-          length == 2 ? pool_columns<2, 2, 2, 2>(band, write) : pool_columns<3, 3, 2, 2>(band, write);
-        }
-      } else if (height == length && height > 1) {
+      if (job_.columns.step == 2) return pool_stepped<2>(band, write);
+      if constexpr (kMostColumnsBetween<Lane> == 3) {
+        if (job_.columns.step == 3) return pool_stepped<3>(band, write);
+      }
+      if (height == length && height > 1) {
         with_number(height, [&](auto side) {
-          if constexpr (side.value > 1) pool_columns<side.value, side.value, 1, 1>(band, write);
+          if constexpr (side.value > 1) pool_columns<side.value, side.value>(band, write);
         });
-      } else if constexpr (kWalksOblongs<Lane>) {
-        with_number(height, [&](auto side) { pool_columns<side.value, 0, 1, 1>(band, write); });
+      } else if constexpr (kWalksOblongs<Lane, indexed>) {
+        with_number(height, [&](auto side) { pool_columns<side.value, 0>(band, write); });
       }
     });
   }
@@ -192,17 +185,33 @@ class Walks {
     call(Number<3>{});
   }
 
-  // Of `height` rows, `row_step` apart, and `length` columns, `step` apart; 0 where only the job knows how many.
-  template <int height, int length, int step, int row_step, class Write>
+  // Of `height` rows and `length` columns; 0 where only the job knows how many.
+  template <int height, int length, class Write>
   ONNX_MAXPOOL_INLINE void pool_columns(const Band& band, const Write& write) {
     // As many as there are registers for, or fewer, where their code is not worth its size. A line of 64 windows with
     // padding takes five.
-    constexpr bool kIsSmall = height <= 3 && length > 0, kIsWide = kAreNumbers<Lane> && length > 0;
-    constexpr int kAtOnce = kVectorBytes == 64 && kIsWide   ? (kIsSmall && step == 1 ? 5 : 4)
-                            : kAreNumbers<Lane> || kIsSmall ? 2
-                                                            : 1;
+    constexpr bool kIsSmall = height <= 3 && (length > 0 || indexed), kIsWide = kAreNumbers<Lane> && length > 0;
+    constexpr int kAtOnce = kVectorBytes == 64 && kIsWide ? (kIsSmall ? 5 : 4) : kAreNumbers<Lane> || kIsSmall ? 2 : 1;
     each_walk<kAtOnce>([&](auto number, int64_t first) __attribute__((always_inline)) {
-      walk<ShortWalk<Lane, indexed, height, length, step, row_step, number.value, kMost>>(band, first, write);
+      walk<ShortWalk<Lane, indexed, height, length, number.value, kMost>>(band, first, write);
+    });
+  }
+
+  // Of windows that start so many columns apart.
+  template <int step, class Write>
+  ONNX_MAXPOOL_INLINE void pool_stepped(const Band& band, const Write& write) {
+    const int64_t kept = kept_rows(job_.rows);
+    const bool squares = are_squares(job_.rows, job_.columns);
+    if (kept == 0) return squares ? pool_kept<step, 0, true>(band, write) : pool_kept<step, 0, false>(band, write);
+    if (kept == 1) return squares ? pool_kept<step, 1, true>(band, write) : pool_kept<step, 1, false>(band, write);
+    pool_kept<step, 2, false>(band, write);
+  }
+  template <int step, int kept, bool squares, class Write>
+  ONNX_MAXPOOL_INLINE void pool_kept(const Band& band, const Write& write) {
+    // Vectors of a row that there are registers for, or fewer, where their code is not worth its size.
+    constexpr int kRead = kVectorBytes == 64 && kAreNumbers<Lane> && kept < 2 ? 8 : 4, kAtOnce = kRead / step;
+    each_walk<kAtOnce>([&](auto number, int64_t first) __attribute__((always_inline)) {
+      walk<SteppedWalk<Lane, indexed, step, kept, squares, number.value>>(band, first, write);
     });
   }
 

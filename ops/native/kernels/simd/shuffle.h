@@ -87,40 +87,26 @@ inline V concat_odd_in_blocks(V a, V b) {
   return shuffled<Key, EveryOtherInBlocks<sizeof(V) / sizeof(Key), 16 / sizeof(Key), 1>>(a, b);
 }
 
-// Every third lane, a0 a3 ... of `a`, `b` and then `c`, but not in their order: each stays in its place, as no two have
-// the same. `order_thirds` puts them in order.
-template <int lanes, int first>
+// Every third lane of `a`, `b` and then `c`, from lane `phase` on, but not in their order: each stays in its place, as
+// no two have the same. `order_thirds` puts them in order.
+template <int lanes, int phase, int first>
 struct Thirds {
   // The vector that lane i is of.
-  static constexpr int vector(int i) { return lanes % 3 == 1 ? (3 - i % 3) % 3 : i % 3; }
+  static constexpr int vector(int i) { return (lanes % 3 == 1 ? 3 + phase - i % 3 : 3 + i % 3 - phase) % 3; }
   static constexpr int of(int i) { return i + (vector(i) > first ? lanes : 0); }
 };
-template <int lanes>
+template <int lanes, int phase>
 struct ThirdsOrder {
-  static constexpr int of(int i) { return 3 * i % lanes; }
+  static constexpr int of(int i) { return (3 * i + phase) % lanes; }
 };
-template <class Key, class V>
+template <class Key, int phase = 0, class V>
 inline V blend_thirds(V a, V b, V c) {
   constexpr int lanes = sizeof(V) / sizeof(Key);
-  return shuffled<Key, Thirds<lanes, 1>>(shuffled<Key, Thirds<lanes, 0>>(a, b), c);
+  return shuffled<Key, Thirds<lanes, phase, 1>>(shuffled<Key, Thirds<lanes, phase, 0>>(a, b), c);
 }
-template <class Key, class V>
+template <class Key, int phase = 0, class V>
 inline V order_thirds(V v) {
-  return shuffled<Key, ThirdsOrder<sizeof(V) / sizeof(Key)>>(v, v);
-}
-
-// Lane i of the result is lane 3*i + phase of `a`, `b` and then `c`. Cheap where lanes of two vectors can be looked up.
-template <int lanes, int phase, bool has_last>
-struct EveryThird {
-  // Of the first two vectors; then of these and of the last.
-  static constexpr int of(int i) {
-    return !has_last ? (3 * i + phase) % (2 * lanes) : 3 * i + phase < 2 * lanes ? i : 3 * i + phase - lanes;
-  }
-};
-template <class Key, int phase, class V>
-inline V concat_thirds(V a, V b, V c) {
-  constexpr int lanes = sizeof(V) / sizeof(Key);
-  return shuffled<Key, EveryThird<lanes, phase, true>>(shuffled<Key, EveryThird<lanes, phase, false>>(a, b), c);
+  return shuffled<Key, ThirdsOrder<sizeof(V) / sizeof(Key), phase>>(v, v);
 }
 
 // Lane i of the result is the (i + n)-th of the lanes of `v` and then `next`, of at most a block. Highway slides zeros

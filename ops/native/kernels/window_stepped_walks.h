@@ -1,0 +1,137 @@
+// Windows of a few columns that start two or three columns apart: of as many vectors, a vector has the first columns of
+// all windows, another the second ones, and so on. A window may have one column of the next.
+//
+//   step 2   x0 x1 x2 x3 | x4 x5 x6 x7   first   x0 x2 x4 x6    second   x1 x3 x5 x7    next   x2 x4 x6 x8
+#pragma once
+
+#include "kernels/window_line.h"
+#include "kernels/window_list.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+// Of the rows of a window, those that the next windows have, too; how far apart windows may start.
+constexpr int64_t kMostKept = 2, kMostRowsBetween = 16;
+
+// To take every third lane takes too many instructions of narrow lanes, and of narrow vectors.
+template <class Lane>
+constexpr int64_t kMostColumnsBetween = kVectorBytes > 16 && sizeof(Lane) >= 128 / kVectorBytes ? 3 : 2;
+
+inline int64_t kept_rows(const PoolAxis& rows) { return rows.length > rows.step ? rows.length - rows.step : 0; }
+
+template <class Lane>
+bool is_stepped(const PoolAxis& rows, const PoolAxis& columns) {
+  const auto has_steps = [](const PoolAxis& axis) { return !axis.even && axis.grain == 1; };
+  return has_steps(rows) && rows.step <= kMostRowsBetween && kept_rows(rows) <= kMostKept && has_steps(columns) &&
+         columns.step >= 2 && columns.step <= kMostColumnsBetween<Lane> && columns.length <= columns.step + 1;
+}
+
+// The most common ones: squares that start as many rows as columns apart, and have as much of the next ones either way.
+inline bool are_squares(const PoolAxis& rows, const PoolAxis& columns) {
+  return rows.step == columns.step && rows.length == columns.length && rows.length >= rows.step;
+}
+
+// What a walk over so many vectors knows (window_walks.h says what it is asked for), of windows that start `step`
+// columns apart and have `kept` rows of the next ones. Sides of squares are known when code is compiled.
+template <class Lane, bool indexed, int step_, int kept, bool squares, int vectors_>
+class SteppedWalk {
+  using Best = Cells<Lane, indexed>;
+
+ public:
+  static constexpr int step = step_, vectors = vectors_, kRead = step * vectors, kEdge = 1;
+
+  template <class Parts>
+  SteppedWalk(const PoolJob& job, const Parts&)
+      : rows_(job.rows.length), rows_apart_(job.rows.step), columns_(job.columns.length) {}
+
+  static constexpr int64_t beyond() { return 0; }
+
+  template <class NextRow>
+  ONNX_MAXPOOL_INLINE void begin(const NextRow& next_row) {
+    if constexpr (kept > 0) next_row(known_[0]);
+    if constexpr (kept > 1) keep_next(next_row);
+  }
+
+  template <class NextRow, class SkipRow>
+  ONNX_MAXPOOL_INLINE void line(const NextRow& next_row, const SkipRow& skip_row, Best* here) {
+    if constexpr (kept == 0) {
+      next_row(here);
+      for (int64_t y = 1; y < height(); ++y) follow_next(next_row, here);
+      for (int64_t y = height(); y < row_step(); ++y) skip_row();
+    } else {
+      copy_all<kRead>(known_[kept - 1], here);
+      for (int64_t y = kept == 1 ? 1 : 2; y < row_step(); ++y) follow_next(next_row, here);
+      if constexpr (kept > 1) {
+        if (row_step() > 1) {
+          next_row(known_[0]);
+          follow_all<kRead>(here, known_[0]);
+        }
+        keep_next(next_row);
+      } else {
+        next_row(known_[0]);
+      }
+      follow_all<kRead>(here, known_[0]);
+    }
+  }
+
+  ONNX_MAXPOOL_INLINE void windows(const Best* here, Best* edge, Best* found) const {
+    const auto all = [&](auto length) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) {
+        found[v] = window<length.value>(here + v * step, v + 1 < vectors ? here[(v + 1) * step] : edge[0]);
+      }
+    };
+    if (length() == 1) {
+      all(Number<1>());
+    } else if (length() == 2) {
+      all(Number<2>());
+    } else if (step == 2 || length() == 3) {
+      all(Number<3>());
+    } else if constexpr (step > 2) {
+      all(Number<4>());
+    }
+    edge[0] = here[0];
+  }
+
+ private:
+  ONNX_MAXPOOL_INLINE int64_t height() const { return squares ? step + kept : rows_; }
+  ONNX_MAXPOOL_INLINE int64_t row_step() const { return squares ? step : rows_apart_; }
+  ONNX_MAXPOOL_INLINE int64_t length() const { return squares ? step + kept : columns_; }
+
+  template <class NextRow>
+  ONNX_MAXPOOL_INLINE static void follow_next(const NextRow& next_row, Best* best) {
+    Best row[kRead];
+    next_row(row);
+    follow_all<kRead>(best, row);
+  }
+
+  // Of two rows that are kept the last one is read, and the one before is known.
+  template <class NextRow>
+  ONNX_MAXPOOL_INLINE void keep_next(const NextRow& next_row) {
+    copy_all<kRead>(known_[0], known_[1]);
+    next_row(known_[0]);
+    follow_all<kRead>(known_[1], known_[0]);
+  }
+
+  template <int length>
+  ONNX_MAXPOOL_INLINE static Best window(const Best* here, const Best& next) {
+    if constexpr (step == 2) {
+      const Best first = every_other_lane<0>(here[0], here[1]);
+      if constexpr (length == 1) return in_order(first);
+      const Best both = in_order(either(first, every_other_lane<1>(here[0], here[1])));
+      return length < 3 ? both : either(both, slid_down<1>(in_order(first), next));
+    } else {
+      const Best first = third_lanes<0>(here[0], here[1], here[2]);
+      if constexpr (length == 1) return first;
+      Best best = either(first, third_lanes<1>(here[0], here[1], here[2]));
+      if constexpr (length > 2) best = either(best, third_lanes<2>(here[0], here[1], here[2]));
+      return length < 4 ? best : either(best, slid_down<1>(first, next));
+    }
+  }
+
+  const int64_t rows_, rows_apart_, columns_;
+  Best known_[kept > 0 ? kept : 1][kRead];  // of those rows the best of the last one, of the last two
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
