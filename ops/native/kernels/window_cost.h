@@ -299,8 +299,10 @@ class JobCost {
     const WalkVectors found = walk_vectors(columns, kLanes);
     const int64_t at_once = lines_per_unit(job_) < kBand ? lines_per_unit(job_) : kBand;
     const int64_t bands = (rows.count + at_once - 1) / at_once;
+    const int64_t tails = tails_at_once<Lane, indexed>(job_, element_size_);
+    const double of_line = static_cast<double>(found.read) - (tails > 0 ? 1 - 1 / static_cast<double>(tails) : 0);
     const double walks = product((found.read + kWalked - 1) / kWalked, bands);
-    const auto read = static_cast<double>(found.read * columns.step), written = static_cast<double>(found.written);
+    const double read = of_line * static_cast<double>(columns.step), written = static_cast<double>(found.written);
     const int64_t before = rows.length > rows.step ? rows.length - rows.step : 0;  // rows of a band's first window
     const int64_t known = (rows.length - before) * rows.count + before * bands;    // rows of a slice
     const bool is_short = is_short_walk<Lane, indexed>(job_);

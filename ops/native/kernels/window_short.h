@@ -31,6 +31,7 @@ class LaneLimits {
 
  public:
   LaneLimits() = default;
+  explicit LaneLimits(V most) : most_(most) {}  // in each lane the greatest or the lowest number
   LaneLimits(int64_t begin, int64_t end) : most_(lanes_within<Lane, false>({V{} + kGreatest<Lane>}, begin, end).key) {}
   ONNX_MAXPOOL_INLINE Cells<Lane, indexed> of(Cells<Lane, indexed> cells) const {
     cells.key = min(cells.key, most_);

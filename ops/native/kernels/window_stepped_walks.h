@@ -80,6 +80,7 @@ class SteppedWalk {
       for (int v = 0; v < vectors; ++v) {
         found[v] = window<length.value>(here + v * step, v + 1 < vectors ? here[(v + 1) * step] : edge[0]);
       }
+      if constexpr (length.value > step) edge[0] = first_columns(here);
     };
     if (length() == 1) {
       all(Number<1>());
@@ -90,7 +91,6 @@ class SteppedWalk {
     } else if constexpr (step > 2) {
       all(Number<4>());
     }
-    edge[0] = here[0];
   }
 
  private:
@@ -111,6 +111,11 @@ class SteppedWalk {
     copy_all<kRead>(known_[0], known_[1]);
     next_row(known_[0]);
     follow_all<kRead>(known_[1], known_[0]);
+  }
+
+  ONNX_MAXPOOL_INLINE static Best first_columns(const Best* here) {
+    if constexpr (step == 2) return in_order(every_other_lane<0>(here[0], here[1]));
+    if constexpr (step == 3) return third_lanes<0>(here[0], here[1], here[2]);
   }
 
   template <int length>

@@ -18,11 +18,11 @@
 #include "kernels/window_doublings.h"
 #include "kernels/window_short_walks.h"
 #include "kernels/window_stepped_walks.h"
+#include "kernels/window_walk_tails.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-constexpr int64_t kBand = 64;  // lines that are walked at once
 // Tensors of fewer bytes, cells and outputs, are mostly in a cache that is near: to fetch them would take longer.
 constexpr int64_t kFar = 4 << 20;
 // Rows and columns, of windows that start one cell apart and have code of their own. With indices larger ones were no
@@ -32,23 +32,6 @@ constexpr int kMostWalked = indexed                                   ? 3
                             : kVectorBytes == 64 && sizeof(Lane) >= 4 ? 7
                             : sizeof(Lane) == 8                       ? 3
                                                                       : 5;
-
-// Of a value and its index.
-template <bool indexed>
-int64_t output_bytes(const PoolJob& job, int64_t element_size) {
-  return element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
-}
-
-// Of a line: vectors of windows, and of the map's columns that these reach, in groups of as many as windows are columns
-// apart. No window reaches further than into the next group.
-struct WalkVectors {
-  int64_t written, read;
-};
-inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
-  const int64_t written = (columns.count + lanes - 1) / lanes,
-                reached = columns.step * (columns.count - 1) + columns.length, map_end = columns.size - columns.first;
-  return {written, (reached < map_end ? reached : map_end) > written * lanes * columns.step ? written + 1 : written};
-}
 
 // With AVX-512 oblongs of wide lanes take as long by doubling as by code of their own, unless they have positions.
 template <class Lane, bool indexed>
@@ -76,11 +59,16 @@ class Walks {
   using RowLine = Line<Lane, indexed>;
   using Watch = typename CellReader<Element, Lane, indexed>::Watch;
   using Writer = WindowWriter<Element, Lane, indexed>;
+  using Tails = WalkTails<Element, Lane, indexed>;
+  static constexpr int64_t kEdgeCells = 2 * kBand * kLanes,
+                           kKnownCells = (kDoublesWindows<Lane> ? kMostKnownVectors : 0) * kLanes,
+                           kAllCells = (kEdgeCells + kKnownCells) * RowLine::kArrays;
 
  public:
-  static constexpr int64_t kEdgeCells = 2 * kBand * kLanes,
-                           kKnownCells = (kDoublesWindows<Lane> ? kMostKnownVectors : 0) * kLanes;
-  static constexpr int64_t kScratchBytes = (kEdgeCells + kKnownCells) * RowLine::kArrays * sizeof(Lane);
+  static int64_t scratch_bytes(const PoolJob& job) {
+    const int64_t of_tails = tails_at_once<Lane, indexed>(job, sizeof(Element)) > 0 ? Tails::kScratchCells : 0;
+    return (kAllCells + of_tails) * static_cast<int64_t>(sizeof(Lane));
+  }
 
   Walks(const PoolJob& job, Lane* scratch)
       : job_(job),
@@ -92,13 +80,14 @@ class Walks {
         column_(job.columns.first),
         count_(job.columns.count),
         vectors_(walk_vectors(job.columns, kLanes)),
-        is_far_(tensor_bytes(job) > kFar),
+        is_far_(tensor_bytes<indexed>(job, sizeof(Element)) > kFar),
         is_short_(is_short_walk<Lane, indexed>(job)),
         bests_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
         parts_{is_short_ ? Doublings() : Doublings(job.rows),
                is_short_ ? ColumnDoublings<Lane>() : ColumnDoublings<Lane>(job.columns),
                {scratch + RowLine::kArrays * kEdgeCells,
-                scratch + RowLine::kArrays * kEdgeCells + (RowLine::kArrays - 1) * kKnownCells}} {
+                scratch + RowLine::kArrays * kEdgeCells + (RowLine::kArrays - 1) * kKnownCells}},
+        tails_(job, scratch + kAllCells) {
     const int64_t step = job.columns.step;
     for (int64_t v = 0; v < step; ++v) at_first_[v] = limits_from(v);
     for (int64_t v = 0; v < 2 * step; ++v) at_last_[v] = limits_from((vectors_.read - 2) * step + v);
@@ -106,10 +95,30 @@ class Walks {
 
   // The lines of the output from `begin` to `end`.
   void pool(int64_t begin, int64_t end, Writer& writer) {
+    // Planes of which all lines are in the unit may have their tails walked together.
+    const int64_t at_once = tails_.planes(), rows = job_.rows.count;
+    int64_t whole = at_once > 0 ? end / rows - (begin + rows - 1) / rows : 0, number = 0, together = 0;
     each_slice(job_, begin, end, [&](int64_t plane, Window depth, Window lines) {
       const int64_t position = depth.start * slice_;
+      Band band = {x_ + plane + position, position, depth.end - depth.start, lines.start, lines.end};
+      if (whole > 0 && lines.start == 0) {
+        if (number == together) {
+          number = 0;
+          together = lesser(whole, at_once);
+          if (together > 1) {
+            band.tails = together;
+            pool_band(band, writer);
+            band.tails = 0;
+          }
+        }
+        if (together > 1) band.tail = number;
+        ++number;
+        --whole;
+      }
       for (int64_t y = lines.start; y < lines.end && !has_nan_; y += kBand) {
-        pool_band({x_ + plane + position, position, depth.end - depth.start, y, lesser(y + kBand, lines.end)}, writer);
+        band.begin = y;
+        band.end = lesser(y + kBand, lines.end);
+        pool_band(band, writer);
       }
       return !has_nan_;
     });
@@ -122,15 +131,6 @@ class Walks {
   static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
   static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
-  // Cells and outputs; no product that leaves 64 bits.
-  static double tensor_bytes(const PoolJob& job) {
-    const double cells = static_cast<double>(job.depth.size * job.rows.size * job.columns.size),
-                 outputs = static_cast<double>(job.depth.count * job.rows.count * job.columns.count);
-    return static_cast<double>(job.planes) *
-           (cells * static_cast<double>(sizeof(Element)) +
-            outputs * static_cast<double>(output_bytes<indexed>(job, sizeof(Element))));
-  }
-
   // Of a line's vector.
   LaneLimits<Lane, indexed> limits_from(int64_t vector) const {
     const int64_t column = column_ + vector * kLanes;
@@ -138,14 +138,16 @@ class Walks {
   }
 
   // Lines of windows, of so many slices of a plane. `first` is the first one's first cell, whose number in the plane is
-  // `position`.
+  // `position`. Where so many `tails` are wanted, it is only those of so many planes, of which this is the first; where
+  // they are known, it is the others of the `tail`-th of these planes.
   struct Band {
     const Element* first;
-    int64_t position, slices, begin, end;
+    int64_t position, slices, begin, end, tails = 0, tail = -1;
   };
 
   ONNX_MAXPOOL_NOINLINE void pool_band(const Band& band, Writer& writer) {
-    writer.write_band(band.end - band.begin, [&](const auto& write) __attribute__((always_inline)) {
+    const int64_t done = band.tails > 0 ? 0 : band.end - band.begin;
+    writer.write_band(done, [&](const auto& write) __attribute__((always_inline)) {
       const int64_t height = job_.rows.length, length = job_.columns.length;
       if constexpr (kDoublesWindows<Lane>) {
         if (!is_short_) {
@@ -192,7 +194,7 @@ class Walks {
     // padding takes five.
     constexpr bool kIsSmall = height <= 3 && (length > 0 || indexed), kIsWide = kAreNumbers<Lane> && length > 0;
     constexpr int kAtOnce = kVectorBytes == 64 && kIsWide ? (kIsSmall ? 5 : 4) : kAreNumbers<Lane> || kIsSmall ? 2 : 1;
-    each_walk<kAtOnce>([&](auto number, int64_t first) __attribute__((always_inline)) {
+    each_walk<kAtOnce>(band, [&](auto number, int64_t first) __attribute__((always_inline)) {
       walk<ShortWalk<Lane, indexed, height, length, number.value, kMost>>(band, first, write);
     });
   }
@@ -210,7 +212,7 @@ class Walks {
   ONNX_MAXPOOL_INLINE void pool_kept(const Band& band, const Write& write) {
     // Vectors of a row that there are registers for, or fewer, where their code is not worth its size.
     constexpr int kRead = kVectorBytes == 64 && kAreNumbers<Lane> && kept < 2 ? 8 : 4, kAtOnce = kRead / step;
-    each_walk<kAtOnce>([&](auto number, int64_t first) __attribute__((always_inline)) {
+    each_walk<kAtOnce>(band, [&](auto number, int64_t first) __attribute__((always_inline)) {
       walk<SteppedWalk<Lane, indexed, step, kept, squares, number.value>>(band, first, write);
     });
   }
@@ -222,7 +224,7 @@ class Walks {
     // Windows that start one row and one column apart have code of their own where it is worth its size. With AVX2, or
     // with indices, they take as long without.
     constexpr bool kMayBeNear = kVectorBytes == 64 && !indexed && step == 1;
-    each_walk<kAtOnce>([&](auto number, int64_t first) __attribute__((always_inline)) {
+    each_walk<kAtOnce>(band, [&](auto number, int64_t first) __attribute__((always_inline)) {
       if (kMayBeNear && job_.rows.step == 1) {
         walk<DoubledWindows<Lane, indexed, step, number.value, kMayBeNear>>(band, first, write);
       } else {
@@ -233,8 +235,9 @@ class Walks {
 
   // use(number of vectors, first vector), from right to left.
   template <int at_once, class Use>
-  ONNX_MAXPOOL_INLINE void each_walk(const Use& use) const {
-    for (int64_t end = vectors_.read; end > 0;) {
+  ONNX_MAXPOOL_INLINE void each_walk(const Band& band, const Use& use) const {
+    if (band.tails > 0) return use(Number<1>{}, vectors_.read - 1);
+    for (int64_t end = vectors_.read - (band.tail >= 0); end > 0;) {
       const int64_t number = (end - 1) % at_once + 1;
       end -= number;
       if (number == 1) use(Number<1>{}, end);
@@ -261,11 +264,18 @@ class Walks {
   ONNX_MAXPOOL_NOINLINE void walk(const Band& band, int64_t first_vector, Write write) {
     constexpr int step = Windows::step, vectors = Windows::vectors;
     constexpr int kRead = vectors * step, kEdge = Windows::kEdge;  // vectors of a row, and of what the left needs
+    if constexpr (vectors == 1 && kHasTails<Lane, indexed>) {
+      if (band.tails > 0) {
+        has_nan_ |= !tails_.template walk<Windows>(band.first, band.tails, parts_, write);
+        return;
+      }
+    }
     const int64_t row_step = job_.rows.step;
     const CellReader<Element, Lane, indexed> reader = reader_;
     const int64_t begin = first_vector * kLanes, column = column_ + begin * step, count = count_;
     const int64_t lines = band.end - band.begin, width = width_, last_row = rows_ - 1;
-    const RowLine bests = bests_;
+    const bool is_before_tail = band.tail >= 0 && first_vector + vectors + 1 == vectors_.read;
+    const RowLine bests = bests_, of_right = is_before_tail ? tails_.edges(band.tail) : bests;
     Windows windows(job_, parts_);
     // A window that reaches beyond the map has the row at its edge, so that this row will do for those that there are
     // not: so many rows are `pace` cells apart.
@@ -332,7 +342,7 @@ class Walks {
       if (flags & kIsFar) fetch(band, first_vector, vectors, step * row_step, i / kLanes, write);
       if (flags & kHasRight) {
 #pragma GCC unroll 2
-        for (int n = 0; n < kEdge; ++n) edge[n] = bests.at(kEdge * i + n * kLanes);
+        for (int n = 0; n < kEdge; ++n) edge[n] = of_right.at(kEdge * i + n * kLanes);
       } else {
 #pragma GCC unroll 2
         for (int n = 0; n < kEdge; ++n) edge[n] = padding<Lane, indexed>();  // no window reaches cells there
@@ -386,6 +396,7 @@ class Walks {
   LaneLimits<Lane, indexed> at_first_[3], at_last_[6], nowhere_{0, kLanes};
   const RowLine bests_;  // a vector or two for each line
   const DoubledParts<Lane, indexed> parts_;
+  const Tails tails_;
   bool has_nan_ = false;
 };
 
@@ -400,7 +411,9 @@ struct WalkPool : UnitsOfLines {
     return kIsFaster && (is_short_walk<Lane, indexed>(job) || doubles_windows<Lane>(job));
   }
 
-  static size_t scratch_bytes(const PoolJob&) { return Walks<Element, Lane, indexed>::kScratchBytes; }
+  static size_t scratch_bytes(const PoolJob& job) {
+    return static_cast<size_t>(Walks<Element, Lane, indexed>::scratch_bytes(job));
+  }
 
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);

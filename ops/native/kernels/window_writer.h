@@ -63,6 +63,9 @@ class WindowWriter {
   // The outputs of so many lines, all of one plane, which `all(write)` writes: write(i, cells) a vector, the i-th and
   // on, for i up to write.last; write.some(i, cells, wanted) the same, or as many as are wanted, for any i. Lanes
   // beyond are overwritten later. write.fetch(i) has outputs brought into the second cache; they may be anyone's.
+  //
+  // Of no line, some outputs of those that follow: write.planes(i, cells, lanes, wanted, planes) writes the first ones
+  // of `lanes` lanes for each of several planes, from the plane's i-th output on.
   template <class WriteAll>
   ONNX_MAXPOOL_INLINE void write_band(int64_t lines, const WriteAll& all) {
     all(BandWrite{place(), this, end_ - output_ - kLanes});
@@ -124,7 +127,67 @@ class WindowWriter {
       if (i <= last) return to.write(i, cells);
       write_last_rarely(*writer, i, cells, wanted);
     }
+    ONNX_MAXPOOL_INLINE void planes(int64_t i, const Cells<Lane, indexed>& cells, int64_t lanes, int64_t wanted,
+                                    int64_t planes) const {
+      lanes == kLanes / 4 ? write_planes<kLanes / 4>(i, cells, wanted, planes)
+                          : write_planes<kLanes / 2>(i, cells, wanted, planes);
+    }
     ONNX_MAXPOOL_INLINE void fetch(int64_t i) const { to.fetch(i); }
+
+   private:
+    template <int lanes>
+    ONNX_MAXPOOL_INLINE void write_planes(int64_t i, const Cells<Lane, indexed>& cells, int64_t wanted,
+                                          int64_t planes) const {
+      const int64_t per_plane = writer->per_plane_;
+      if (__builtin_expect(planes < kLanes / lanes || i + (planes - 1) * per_plane > last + kLanes - lanes, 0)) {
+        return write_planes_rarely<lanes>(*this, i, cells, wanted, planes);
+      }
+      Element values[kLanes];
+      store(values, to.order.from_key(truncate_to<Element, Lane, kLanes>(cells.key)));
+#pragma GCC unroll 4
+      for (int plane = 0; plane < kLanes / lanes; ++plane) {
+        store(to.values + i + plane * per_plane,
+              load<Vector<Element, lanes * sizeof(Element)>>(values + plane * lanes));
+      }
+      if constexpr (indexed) {
+        if (to.indices_are_64_bits) {
+          write_indices<lanes>(static_cast<int64_t*>(to.indices) + i, cells.position);
+        } else {
+          write_indices<lanes>(static_cast<int32_t*>(to.indices) + i, cells.position);
+        }
+      }
+    }
+    template <int lanes, class Index, class V>
+    ONNX_MAXPOOL_INLINE void write_indices(Index* indices, V places) const {
+      const int64_t per_plane = writer->per_plane_, index_step = writer->job_->index_step;
+      Lane positions[kLanes];
+      store(positions, places);
+#pragma GCC unroll 4
+      for (int plane = 0; plane < kLanes / lanes; ++plane) {
+        const auto of_plane = load<Vector<Lane, lanes * sizeof(Lane)>>(positions + plane * lanes);
+        const auto first = static_cast<Index>(to.first_index + plane * index_step);
+        if constexpr (sizeof(Index) > sizeof(Lane)) {
+          store(indices + plane * per_plane, promote_to<Index, Lane, lanes>(of_plane) + first);
+        } else {
+          store(indices + plane * per_plane, truncate_to<Index, Lane, lanes>(of_plane) + first);
+        }
+      }
+    }
+    // Only what is wanted, of the last planes.
+    template <int lanes>
+    ONNX_MAXPOOL_RARE static void write_planes_rarely(const BandWrite write, int64_t i, Cells<Lane, indexed> cells,
+                                                      int64_t wanted, int64_t planes) {
+      WindowWriter there = *write.writer;
+      const auto values = there.order_.from_key(truncate_to<Element, Lane, kLanes>(cells.key));
+      there.output_ += i;
+      for (int64_t plane = 0; plane < planes; ++plane, there.output_ += there.per_plane_ - wanted) {
+        for (int64_t lane = plane * lanes; lane < plane * lanes + wanted; ++lane, ++there.output_) {
+          static_cast<Element*>(there.job_->y)[there.output_] = values[lane];
+          if constexpr (indexed) there.write_index(cells.position[lane]);
+        }
+        there.first_index_ += there.job_->index_step;
+      }
+    }
   };
 
   ONNX_MAXPOOL_INLINE void add_outputs(int64_t count) {

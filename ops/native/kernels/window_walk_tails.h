@@ -1,0 +1,203 @@
+// The last vector of a line often has few columns, or none but what the windows before it reach. A vector has room for
+// those of two or four planes: they are copied side by side and walked at once, before the planes' other columns are.
+//
+//   plane 0   a0 a1 a2 a3 | a4 a5         other columns   a0 a1 a2 a3   b0 b1 b2 b3
+//   plane 1   b0 b1 b2 b3 | b4 b5         tails           a4 a5 b4 b5
+#pragma once
+
+#include "kernels/window_doublings.h"
+#include "kernels/window_short.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+constexpr int64_t kBand = 64;  // lines that are walked at once
+
+// Of a value and its index.
+template <bool indexed>
+int64_t output_bytes(const PoolJob& job, int64_t element_size) {
+  return element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
+}
+
+// Cells and outputs; no product that leaves 64 bits.
+template <bool indexed>
+double tensor_bytes(const PoolJob& job, int64_t element_size) {
+  const auto cells = static_cast<double>(job.depth.size * job.rows.size * job.columns.size),
+             outputs = static_cast<double>(job.depth.count * job.rows.count * job.columns.count);
+  return static_cast<double>(job.planes) * (cells * static_cast<double>(element_size) +
+                                            outputs * static_cast<double>(output_bytes<indexed>(job, element_size)));
+}
+
+// Lanes of 16 bits and fewer are too many for lines to have several vectors often. With AVX-512, a walk of numbers
+// takes several vectors of a row for little more than one.
+template <class Lane, bool indexed>
+constexpr bool kHasTails = sizeof(Lane) >= 4 && (kVectorBytes == 64 ? indexed : kVectorBytes == 32 && !indexed);
+
+// Of a line: vectors of windows, and of the map's columns that these reach, in groups of as many as windows are columns
+// apart. No window reaches further than into the next group.
+struct WalkVectors {
+  int64_t written, read;
+};
+inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
+  const int64_t written = (columns.count + lanes - 1) / lanes,
+                reached = columns.step * (columns.count - 1) + columns.length, map_end = columns.size - columns.first;
+  return {written, (reached < map_end ? reached : map_end) > written * lanes * columns.step ? written + 1 : written};
+}
+
+constexpr int64_t kMostTailVectors = 256;  // of rows
+
+// How many planes' tails a vector has room for, 2 or 4; 0 where it has not, or where that is not worth it.
+template <class Lane, bool indexed>
+int64_t tails_at_once(const PoolJob& job, int64_t element_size) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  constexpr int64_t kMostRead = 8;  // vectors of a line: where there are more, the last one is a small part
+  // Bytes of planes that are still near when their other columns are walked, and of tensors. Else memory is better read
+  // in its own order.
+  constexpr int64_t kNear = 64 << 10, kNearTensor = 3 << 19;
+  const PoolAxis &rows = job.rows, &columns = job.columns;
+  if (!kHasTails<Lane, indexed> || !is_flat(job) || job.planes < 2 || rows.count > kBand || rows.first > 0) return 0;
+  const int64_t read = walk_vectors(columns, kLanes).read, windows = columns.count - (read - 1) * kLanes;
+  if (read < 2 || read > kMostRead) return 0;
+  // Numbers are walked two vectors at a time: one alone would take as long as two.
+  if (!indexed && read % 2 == 0) return 0;
+  if ((rows.count * rows.step + rows.length) * columns.step > kMostTailVectors) return 0;
+  if (tensor_bytes<indexed>(job, element_size) > kNearTensor) return 0;
+  // What the tail's windows need, and those before them.
+  const int64_t cells = (windows > 0 ? columns.step * (windows - 1) : -1) + columns.length;
+  const auto fit = [&](int64_t planes) {
+    return planes * cells <= columns.step * kLanes && planes * rows.size * columns.size * element_size <= kNear;
+  };
+  return fit(4) ? 4 : fit(2) ? 2 : 0;
+}
+
+template <class Element, class Lane, bool indexed>
+class WalkTails {
+  static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  static constexpr int64_t kEdgeCells = (2 * kBand + 1) * kLanes, kCells = kMostTailVectors * kLanes;
+  using Best = Cells<Lane, indexed>;
+  using RowLine = Line<Lane, indexed>;
+
+ public:
+  static constexpr int64_t kScratchCells = kEdgeCells * RowLine::kArrays + kCells;
+
+  // `scratch` has room for kScratchCells where planes are taken together.
+  WalkTails(const PoolJob& job, Lane* scratch)
+      : job_(job),
+        planes_(tails_at_once<Lane, indexed>(job, sizeof(Element))),
+        lanes_(planes_ == 4 ? kLanes / 4 : kLanes / 2),
+        vector_(walk_vectors(job.columns, kLanes).read - 1),
+        edges_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
+        cells_(reinterpret_cast<Element*>(scratch + RowLine::kArrays * kEdgeCells)) {}
+
+  int64_t planes() const { return planes_; }
+
+  // What the walk on the left needs of the `plane`-th of those that were walked last.
+  RowLine edges(int64_t plane) const { return line_at(edges_, plane * lanes_); }
+
+  // The tails of so many planes, at most planes(), of which the first has this first cell. Returns whether no number
+  // was NaN. `Windows` is one of one vector, as of Walks::walk().
+  template <class Windows, class Parts, class Write>
+  ONNX_MAXPOOL_NOINLINE bool walk(const Element* first, int64_t planes, const Parts& parts, Write write) const {
+    static_assert(Windows::vectors == 1, "of all planes");
+    constexpr int kRead = Windows::kRead, kEdge = Windows::kEdge;
+    const PoolAxis &rows = job_.rows, &columns = job_.columns;
+    const int64_t column = columns.first + vector_ * kLanes * columns.step, width = columns.size;
+    const CellReader<Element, Lane, indexed> reader(job_);
+    Windows windows(job_, parts);
+    const int64_t all = (rows.count - 1) * rows.step + rows.length + windows.beyond();
+    copy_columns<kRead>(first + column, reader.end, planes, all);
+    LaneLimits<Lane, indexed> limits[kRead];
+    Vector<Lane, kVectorBytes> numbers[kRead];  // of columns
+    number_columns<kRead>(width - column, limits, numbers);
+    typename CellReader<Element, Lane, indexed>::Watch watch;
+    const Element* from = cells_;
+    int64_t y = rows.first, position = column;
+    const int64_t last_row = rows.size - 1;
+    const auto skip_row = [&]() __attribute__((always_inline)) {
+      from += kRead * kLanes;
+      position += y >= 0 && y < last_row ? width : 0;
+      ++y;
+    };
+    const auto next_row = [&](Best* row) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kRead; ++v) {
+        row[v] = cells_of_row<Lane, indexed>(reader.keys_once_at(from + v * kLanes), position);
+        if constexpr (indexed) row[v].position += numbers[v];
+      }
+      see_all<kRead>(row, watch);
+      skip_row();
+    };
+    windows.begin(next_row);
+    const int64_t before = vector_ * kLanes, wanted = columns.count - before;
+    for (int64_t line = 0; line < rows.count; ++line) {
+      Best here[kRead], edge[kEdge], found;
+      windows.line(next_row, skip_row, here);
+#pragma GCC unroll 8
+      for (int v = 0; v < kRead; ++v) here[v] = limits[v].of(here[v]);
+#pragma GCC unroll 2
+      for (int n = 0; n < kEdge; ++n) edge[n] = padding<Lane, indexed>();
+      windows.windows(here, edge, &found);
+#pragma GCC unroll 2
+      for (int n = 0; n < kEdge; ++n) edges_.set((kEdge * line + n) * kLanes, edge[n]);
+      if (wanted > 0) write.planes(line * columns.count + before, found, lanes_, wanted, planes);
+    }
+    return !watch.any();
+  }
+
+ private:
+  // So many rows of each plane, from the first window's on, of planes that `first` is the first column of. A row that
+  // is not there is the one at the map's edge, which its window has, too. Where there are fewer planes, the first one
+  // is there several times.
+  template <int read>
+  ONNX_MAXPOOL_NOINLINE void copy_columns(const Element* first, const Element* end, int64_t planes,
+                                          int64_t rows) const {
+    for (int64_t plane = 0; plane < planes_; ++plane) {
+      const Element* const from = plane < planes ? first + plane * job_.rows.size * job_.columns.size : first;
+      planes_ == 4 ? copy_plane<read, kLanes / 4>(from, end, plane, rows)
+                   : copy_plane<read, kLanes / 2>(from, end, plane, rows);
+    }
+  }
+  template <int read, int64_t lanes>
+  ONNX_MAXPOOL_INLINE void copy_plane(const Element* from, const Element* end, int64_t number, int64_t rows) const {
+    constexpr int64_t kCopied = read * lanes;
+    const int64_t width = job_.columns.size, last = job_.rows.size - 1;
+    const bool is_whole = end - from >= last * width + kCopied;
+    Element* to = cells_ + number * kCopied;
+    int64_t y = job_.rows.first;
+    for (const int64_t all = y + rows; y < all; ++y, to += read * kLanes) {
+      if (__builtin_expect(is_whole || y < last, 1)) {
+        __builtin_memcpy(to, from, kCopied * sizeof(Element));
+      } else {
+        copy_last(to, from, end - from, kCopied);
+      }
+      from += y >= 0 && y < last ? width : 0;
+    }
+  }
+  ONNX_MAXPOOL_RARE static void copy_last(Element* to, const Element* from, int64_t left, int64_t wanted) {
+    for (int64_t i = 0; i < wanted; ++i) to[i] = i < left ? from[i] : Element{};
+  }
+
+  // Of each plane's columns the numbers, and which of them are the map's.
+  template <int read>
+  void number_columns(int64_t within, LaneLimits<Lane, indexed>* limits, Vector<Lane, kVectorBytes>* numbers) const {
+    Lane most[kLanes], number[kLanes];
+    int64_t column = 0;
+    for (int v = 0; v < read; ++v) {
+      for (int64_t i = 0; i < kLanes; ++i) {
+        most[i] = column < within ? kGreatest<Lane> : kLowest<Lane>;
+        number[i] = static_cast<Lane>(column);
+        if (++column == read * lanes_) column = 0;
+      }
+      limits[v] = LaneLimits<Lane, indexed>(load<Vector<Lane, kVectorBytes>>(most));
+      numbers[v] = load<Vector<Lane, kVectorBytes>>(number);
+    }
+  }
+
+  const PoolJob& job_;
+  const int64_t planes_, lanes_, vector_;
+  const RowLine edges_;  // a vector or two for each line
+  Element* const cells_;
+};
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
