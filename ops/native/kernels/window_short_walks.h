@@ -58,22 +58,30 @@ class ShortWalk {
   }
 
   ONNX_MAXPOOL_INLINE Best window(const Best& here, const Best& next) const {
-    if constexpr (length > 5) {
+    if constexpr (length > 0) return slid<length>(here, next);
+    if (length_ == 1) return here;
+    if (length_ == 2) return slid<2>(here, next);
+    if constexpr (kMost > 3) {
+      if (length_ == 4) return slid<4>(here, next);
+      if (length_ == 5) return slid<5>(here, next);
+    }
+    if constexpr (kMost > 5) {
+      if (length_ == 6) return slid<6>(here, next);
+      if (length_ == 7) return slid<7>(here, next);
+    }
+    return slid<3>(here, next);
+  }
+
+  template <int columns>
+  ONNX_MAXPOOL_INLINE static Best slid(const Best& here, const Best& next) {
+    if constexpr (columns <= 5) {
+      return slid_windows<columns>(here, next);
+    } else {
       // Windows of two first, then of four.
       const Best two = either(here, slid_down<1>(here, next)), next_two = either(next, slid_down<1>(next, next));
       const Best four = either(two, slid_down<2>(two, next_two));
-      return length == 6 ? either(four, slid_down<4>(two, next_two))
-                         : either(either(four, slid_down<4>(two, next_two)), slid_down<6>(here, next));
-    } else if constexpr (length > 0) {
-      return slid_windows<length>(here, next);
-    } else {
-      if (length_ == 1) return here;
-      if (length_ == 2) return slid_windows<2>(here, next);
-      if constexpr (kMost > 3) {
-        if (length_ == 4) return slid_windows<4>(here, next);
-        if (length_ == 5) return slid_windows<5>(here, next);
-      }
-      return slid_windows<3>(here, next);
+      if constexpr (columns == 6) return either(four, slid_down<4>(two, next_two));
+      return either(four, slid_down<3>(four, either(next_two, slid_down<2>(next_two, next_two))));
     }
   }
 

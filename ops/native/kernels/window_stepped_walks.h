@@ -26,14 +26,17 @@ bool is_stepped(const PoolAxis& rows, const PoolAxis& columns) {
          columns.step >= 2 && columns.step <= kMostColumnsBetween<Lane> && columns.length <= columns.step + 1;
 }
 
-// The most common ones: squares that start as many rows as columns apart, and have as much of the next ones either way.
-inline bool are_squares(const PoolAxis& rows, const PoolAxis& columns) {
-  return rows.step == columns.step && rows.length == columns.length && rows.length >= rows.step;
+// Of the most common ones, squares that start one row apart or as many rows as columns, how many rows apart; 0 of
+// others.
+inline int64_t squares_apart(const PoolAxis& rows, const PoolAxis& columns) {
+  const bool are_squares = rows.length == columns.length && rows.length >= rows.step;
+  return are_squares && (rows.step == 1 || rows.step == columns.step) ? rows.step : 0;
 }
 
 // What a walk over so many vectors knows (window_walks.h says what it is asked for), of windows that start `step`
-// columns apart and have `kept` rows of the next ones. Sides of squares are known when code is compiled.
-template <class Lane, bool indexed, int step_, int kept, bool squares, int vectors_>
+// columns apart and have `kept` rows of the next ones. Sides of squares, which start `apart` rows from one another, are
+// known when code is compiled.
+template <class Lane, bool indexed, int step_, int kept, int apart, int vectors_>
 class SteppedWalk {
   using Best = Cells<Lane, indexed>;
 
@@ -94,9 +97,11 @@ class SteppedWalk {
   }
 
  private:
-  ONNX_MAXPOOL_INLINE int64_t height() const { return squares ? step + kept : rows_; }
-  ONNX_MAXPOOL_INLINE int64_t row_step() const { return squares ? step : rows_apart_; }
-  ONNX_MAXPOOL_INLINE int64_t length() const { return squares ? step + kept : columns_; }
+  static constexpr int kSide = apart > 0 ? apart + kept : 0;
+
+  ONNX_MAXPOOL_INLINE int64_t height() const { return kSide > 0 ? kSide : rows_; }
+  ONNX_MAXPOOL_INLINE int64_t row_step() const { return kSide > 0 ? apart : rows_apart_; }
+  ONNX_MAXPOOL_INLINE int64_t length() const { return kSide > 0 ? kSide : columns_; }
 
   template <class NextRow>
   ONNX_MAXPOOL_INLINE static void follow_next(const NextRow& next_row, Best* best) {

@@ -28,8 +28,8 @@ double tensor_bytes(const PoolJob& job, int64_t element_size) {
                                             outputs * static_cast<double>(output_bytes<indexed>(job, element_size)));
 }
 
-// Lanes of 16 bits and fewer are too many for lines to have several vectors often. With AVX-512, a walk of numbers
-// takes several vectors of a row for little more than one.
+// Lanes of 16 bits and fewer are too many for lines to have several vectors often, and so are narrow elements for their
+// planes to be large. With AVX-512, a walk of numbers takes several vectors of a row for little more than one.
 template <class Lane, bool indexed>
 constexpr bool kHasTails = sizeof(Lane) >= 4 && (kVectorBytes == 64 ? indexed : kVectorBytes == 32 && !indexed);
 
@@ -53,9 +53,10 @@ int64_t tails_at_once(const PoolJob& job, int64_t element_size) {
   constexpr int64_t kMostRead = 8;  // vectors of a line: where there are more, the last one is a small part
   // Bytes of planes that are still near when their other columns are walked, and of tensors. Else memory is better read
   // in its own order.
-  constexpr int64_t kNear = 64 << 10, kNearTensor = 3 << 19;
+  constexpr int64_t kNear = 64 << 10, kNearTensor = 7 << 18;
   const PoolAxis &rows = job.rows, &columns = job.columns;
-  if (!kHasTails<Lane, indexed> || !is_flat(job) || job.planes < 2 || rows.count > kBand || rows.first > 0) return 0;
+  if (!kHasTails<Lane, indexed> || element_size != sizeof(Lane)) return 0;
+  if (!is_flat(job) || job.planes < 2 || rows.count > kBand || rows.first > 0) return 0;
   const int64_t read = walk_vectors(columns, kLanes).read, windows = columns.count - (read - 1) * kLanes;
   if (read < 2 || read > kMostRead) return 0;
   // Numbers are walked two vectors at a time: one alone would take as long as two.
@@ -179,7 +180,8 @@ class WalkTails {
 
   // Of each plane's columns the numbers, and which of them are the map's.
   template <int read>
-  void number_columns(int64_t within, LaneLimits<Lane, indexed>* limits, Vector<Lane, kVectorBytes>* numbers) const {
+  ONNX_MAXPOOL_NOINLINE void number_columns(int64_t within, LaneLimits<Lane, indexed>* limits,
+                                            Vector<Lane, kVectorBytes>* numbers) const {
     Lane most[kLanes], number[kLanes];
     int64_t column = 0;
     for (int v = 0; v < read; ++v) {

@@ -31,11 +31,12 @@ template <class Lane, bool indexed>
 constexpr int kMostWalked = indexed                                   ? 3
                             : kVectorBytes == 64 && sizeof(Lane) >= 4 ? 7
                             : sizeof(Lane) == 8                       ? 3
+                            : kVectorBytes == 32 && sizeof(Lane) == 4 ? 7
                                                                       : 5;
 
-// With AVX-512 oblongs of wide lanes take as long by doubling as by code of their own, unless they have positions.
+// With AVX-512 oblongs of wide keys take as long by doubling as by code of their own, unless they have positions.
 template <class Lane, bool indexed>
-constexpr bool kWalksOblongs = indexed || kVectorBytes < 64 || sizeof(Lane) < 4;
+constexpr bool kWalksOblongs = indexed || kAreNumbers<Lane> || kVectorBytes < 64 || sizeof(Lane) < 4;
 
 // Whether windows have code of their own: small squares and, where it is worth it, oblongs.
 template <class Lane, bool indexed>
@@ -192,8 +193,10 @@ class Walks {
   ONNX_MAXPOOL_INLINE void pool_columns(const Band& band, const Write& write) {
     // As many as there are registers for, or fewer, where their code is not worth its size. A line of 64 windows with
     // padding takes five.
-    constexpr bool kIsSmall = height <= 3 && (length > 0 || indexed), kIsWide = kAreNumbers<Lane> && length > 0;
-    constexpr int kAtOnce = kVectorBytes == 64 && kIsWide ? (kIsSmall ? 5 : 4) : kAreNumbers<Lane> || kIsSmall ? 2 : 1;
+    constexpr bool kIsSquare = length > 0, kIsSmall = height <= 3 && (kIsSquare || indexed);
+    constexpr int kAtOnce = kVectorBytes == 64 && kAreNumbers<Lane> ? (kIsSmall ? 5 : 4)
+                            : kAreNumbers<Lane> || kIsSmall         ? 2
+                                                                    : 1;
     each_walk<kAtOnce>(band, [&](auto number, int64_t first) __attribute__((always_inline)) {
       walk<ShortWalk<Lane, indexed, height, length, number.value, kMost>>(band, first, write);
     });
@@ -203,17 +206,29 @@ class Walks {
   template <int step, class Write>
   ONNX_MAXPOOL_INLINE void pool_stepped(const Band& band, const Write& write) {
     const int64_t kept = kept_rows(job_.rows);
-    const bool squares = are_squares(job_.rows, job_.columns);
-    if (kept == 0) return squares ? pool_kept<step, 0, true>(band, write) : pool_kept<step, 0, false>(band, write);
-    if (kept == 1) return squares ? pool_kept<step, 1, true>(band, write) : pool_kept<step, 1, false>(band, write);
-    pool_kept<step, 2, false>(band, write);
+    if (kept == 0) return pool_kept<step, 0>(band, write);
+    if (kept == 1) return pool_kept<step, 1>(band, write);
+    pool_kept<step, 2>(band, write);
   }
-  template <int step, int kept, bool squares, class Write>
+  template <int step, int kept, class Write>
   ONNX_MAXPOOL_INLINE void pool_kept(const Band& band, const Write& write) {
+    // Others are too seldom.
+    constexpr bool kAreCommon = step == 2 || (kAreNumbers<Lane> && kept == 0);
+    const int64_t apart = squares_apart(job_.rows, job_.columns);
+    if constexpr (kAreCommon && kept < 2) {
+      if (apart == step) return pool_squares<step, kept, step>(band, write);
+    }
+    if constexpr (kAreCommon && kept > 0) {
+      if (apart == 1) return pool_squares<step, kept, 1>(band, write);
+    }
+    pool_squares<step, kept, 0>(band, write);
+  }
+  template <int step, int kept, int apart, class Write>
+  ONNX_MAXPOOL_INLINE void pool_squares(const Band& band, const Write& write) {
     // Vectors of a row that there are registers for, or fewer, where their code is not worth its size.
-    constexpr int kRead = kVectorBytes == 64 && kAreNumbers<Lane> && kept < 2 ? 8 : 4, kAtOnce = kRead / step;
+    constexpr int kRead = kVectorBytes == 64 && kAreNumbers<Lane> ? 8 : 4, kAtOnce = kRead / step;
     each_walk<kAtOnce>(band, [&](auto number, int64_t first) __attribute__((always_inline)) {
-      walk<SteppedWalk<Lane, indexed, step, kept, squares, number.value>>(band, first, write);
+      walk<SteppedWalk<Lane, indexed, step, kept, apart, number.value>>(band, first, write);
     });
   }
 
@@ -264,7 +279,7 @@ class Walks {
   ONNX_MAXPOOL_NOINLINE void walk(const Band& band, int64_t first_vector, Write write) {
     constexpr int step = Windows::step, vectors = Windows::vectors;
     constexpr int kRead = vectors * step, kEdge = Windows::kEdge;  // vectors of a row, and of what the left needs
-    if constexpr (vectors == 1 && kHasTails<Lane, indexed>) {
+    if constexpr (vectors == 1 && kHasTails<Lane, indexed> && sizeof(Element) == sizeof(Lane)) {
       if (band.tails > 0) {
         has_nan_ |= !tails_.template walk<Windows>(band.first, band.tails, parts_, write);
         return;
