@@ -185,7 +185,8 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
   return cells;
 }
 
-// Every third lane of three vectors, from lane `phase` on, for which `in_order_of_thirds` has still to follow.
+// Every third lane of three vectors, from lane `phase` on, for which `in_order_of_thirds` of the same phase has still
+// to follow.
 template <int phase = 0, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_third_lane(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b,
                                                           const Cells<Lane, indexed>& c) {
@@ -200,6 +201,7 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order_of_thirds(Cells<Lane, indexed>
   if constexpr (indexed) cells.position = order_thirds<Lane, phase>(cells.position);
   return cells;
 }
+// Both: lane i is lane 3*i + phase of the three vectors.
 template <int phase, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> third_lanes(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b,
                                                      const Cells<Lane, indexed>& c) {

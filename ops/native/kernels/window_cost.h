@@ -5,6 +5,9 @@
 // docs/benchmark/windows.md says how well they choose.
 #pragma once
 
+#include <type_traits>
+
+#include "kernels/numbers.h"
 #include "kernels/window_lines.h"
 #include "kernels/window_list.h"
 #include "kernels/window_lookups.h"
@@ -303,9 +306,11 @@ class JobCost {
     const double of_line = static_cast<double>(found.read) - (tails > 0 ? 1 - 1 / static_cast<double>(tails) : 0);
     const double walks = product((found.read + kWalked - 1) / kWalked, bands);
     const double read = of_line * static_cast<double>(columns.step), written = static_cast<double>(found.written);
-    const int64_t before = rows.length > rows.step ? rows.length - rows.step : 0;  // rows of a band's first window
-    const int64_t known = (rows.length - before) * rows.count + before * bands;    // rows of a slice
-    const bool is_short = is_short_walk<Lane, indexed>(job_);
+    const int64_t before = kept_rows(rows);                                      // rows of a band's first window
+    const int64_t known = (rows.length - before) * rows.count + before * bands;  // rows of a slice
+    // Float and double are walked as numbers, and have more code of its own then.
+    using Walked = typename std::conditional<indexed, Lane, typename PooledAs<Lane>::type>::type;
+    const bool is_short = is_short_walk<Walked, indexed>(job_);
     // Groups of rows are doubled before a band's first line, too.
     const double groups = lines_ + product(depth_.count, before / rows.step * bands);
     const double of_taps =

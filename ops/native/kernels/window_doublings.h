@@ -21,11 +21,11 @@ constexpr int64_t kMostKnownVectors = (kMostGroups - 2) * 4;
 // Whether lanes of a vector and the next one are looked up at little cost.
 template <class Lane>
 constexpr bool kDoublesWindows = kVectorBytes == 64 ? sizeof(Lane) >= 2 : kVectorBytes > 16 && sizeof(Lane) >= 4;
-// How far apart windows may start. To take every third lane of three vectors is cheap only with AVX-512.
+// How far apart windows may start. With AVX2, windows three columns apart were never faster so.
 constexpr int64_t kMostRowsApart = 16, kMostColumnsApart = kVectorBytes == 64 ? 3 : 2;
 
 inline bool is_doubled(const PoolAxis& axis, int64_t most_apart) {
-  return !axis.even && axis.grain == 1 && axis.step <= most_apart && axis.length / axis.step <= kMostGroups;
+  return has_step(axis) && axis.step <= most_apart && axis.length / axis.step <= kMostGroups;
 }
 // Whether windows may have more than one slice.
 inline bool has_slices(const PoolJob& job) { return job.depth.length != 1 || job.depth.grain != 1; }

@@ -26,6 +26,9 @@ ONNX_MAXPOOL_INLINE Window window_at(const PoolAxis& axis, int64_t i) {
   return axis.windows ? axis.windows[i] : unlisted_window(axis, i);
 }
 
+// Whether windows start as many cells apart and are as long as each other, but for what lies beside the map.
+inline bool has_step(const PoolAxis& axis) { return !axis.even && axis.grain == 1; }
+
 // `count` windows from the `first`-th on, to `to`. Even ones by additions: the quotients of i*n / count are followed by
 // their remainders, as to divide for each would take longer than pooling a small one.
 inline void list_windows(const PoolAxis& axis, int64_t first, int64_t count, Window* to) {

@@ -14,14 +14,14 @@ namespace {
 // Columns, of windows that are taken so.
 constexpr int kMostSlid = 3;
 
-inline bool slides_by(int64_t step, const PoolAxis& axis) { return !axis.even && axis.grain == 1 && axis.step == step; }
+inline bool slides_by_one(const PoolAxis& axis) { return has_step(axis) && axis.step == 1; }
 
 // On processors with half as many registers, others were slower so. Positions in 64 bits are not worth the code.
 template <class Lane, bool indexed>
 constexpr bool kSlidesShort = kVectorBytes == 64 ? !indexed || sizeof(Lane) < 8 : !indexed && sizeof(Lane) >= 4;
 template <class Lane, bool indexed>
 bool is_slid(const PoolAxis& columns) {
-  return kSlidesShort<Lane, indexed> && slides_by(1, columns) && columns.length <= kMostSlid;
+  return kSlidesShort<Lane, indexed> && slides_by_one(columns) && columns.length <= kMostSlid;
 }
 
 // Lanes from `begin` to `end` stay as they are, the others become padding.

@@ -4,26 +4,25 @@
 //   step 2   x0 x1 x2 x3 | x4 x5 x6 x7   first   x0 x2 x4 x6    second   x1 x3 x5 x7    next   x2 x4 x6 x8
 #pragma once
 
-#include "kernels/window_line.h"
-#include "kernels/window_list.h"
+#include "kernels/window_doublings.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// Of the rows of a window, those that the next windows have, too; how far apart windows may start.
-constexpr int64_t kMostKept = 2, kMostRowsBetween = 16;
+constexpr int64_t kMostKept = 2;
 
-// To take every third lane takes too many instructions of narrow lanes, and of narrow vectors.
+// How many columns apart windows may start. To take every third lane takes too many instructions of narrow lanes, and
+// of narrow vectors.
 template <class Lane>
-constexpr int64_t kMostColumnsBetween = kVectorBytes > 16 && sizeof(Lane) >= 128 / kVectorBytes ? 3 : 2;
+constexpr int64_t kMostColumnsStepped = kVectorBytes > 16 && sizeof(Lane) >= 128 / kVectorBytes ? 3 : 2;
 
+// Of the rows of a window, how many the next windows have, too.
 inline int64_t kept_rows(const PoolAxis& rows) { return rows.length > rows.step ? rows.length - rows.step : 0; }
 
 template <class Lane>
 bool is_stepped(const PoolAxis& rows, const PoolAxis& columns) {
-  const auto has_steps = [](const PoolAxis& axis) { return !axis.even && axis.grain == 1; };
-  return has_steps(rows) && rows.step <= kMostRowsBetween && kept_rows(rows) <= kMostKept && has_steps(columns) &&
-         columns.step >= 2 && columns.step <= kMostColumnsBetween<Lane> && columns.length <= columns.step + 1;
+  return has_step(rows) && rows.step <= kMostRowsApart && kept_rows(rows) <= kMostKept && has_step(columns) &&
+         columns.step >= 2 && columns.step <= kMostColumnsStepped<Lane> && columns.length <= columns.step + 1;
 }
 
 // Of the most common ones, squares that start one row apart or as many rows as columns, how many rows apart; 0 of

@@ -3,9 +3,12 @@
 //
 //   plane 0   a0 a1 a2 a3 | a4 a5         other columns   a0 a1 a2 a3   b0 b1 b2 b3
 //   plane 1   b0 b1 b2 b3 | b4 b5         tails           a4 a5 b4 b5
+//
+// A tail's outputs are written with lanes beyond them, over the first outputs of the next line or plane. So all planes'
+// tails are written first. What is written after them overwrites no tail: where tails have windows, vectors before them
+// are whole, and a line has more outputs before its tail than a vector leaves beyond the line before.
 #pragma once
 
-#include "kernels/window_doublings.h"
 #include "kernels/window_short.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -51,22 +54,23 @@ template <class Lane, bool indexed>
 int64_t tails_at_once(const PoolJob& job, int64_t element_size) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   constexpr int64_t kMostRead = 8;  // vectors of a line: where there are more, the last one is a small part
-  // Bytes of planes that are still near when their other columns are walked, and of tensors. Else memory is better read
-  // in its own order.
+  // Bytes of planes that are still near when their other columns are walked, and of tensors that a second cache of 2
+  // MiB holds. Else memory is better read in its own order.
   constexpr int64_t kNear = 64 << 10, kNearTensor = 7 << 18;
   const PoolAxis &rows = job.rows, &columns = job.columns;
   if (!kHasTails<Lane, indexed> || element_size != sizeof(Lane)) return 0;
   if (!is_flat(job) || job.planes < 2 || rows.count > kBand || rows.first > 0) return 0;
   const int64_t read = walk_vectors(columns, kLanes).read, windows = columns.count - (read - 1) * kLanes;
   if (read < 2 || read > kMostRead) return 0;
-  // Numbers are walked two vectors at a time: one alone would take as long as two.
+  // Without indices two vectors are mostly walked at once: one alone would take as long.
   if (!indexed && read % 2 == 0) return 0;
   if ((rows.count * rows.step + rows.length) * columns.step > kMostTailVectors) return 0;
   if (tensor_bytes<indexed>(job, element_size) > kNearTensor) return 0;
   // What the tail's windows need, and those before them.
   const int64_t cells = (windows > 0 ? columns.step * (windows - 1) : -1) + columns.length;
   const auto fit = [&](int64_t planes) {
-    return planes * cells <= columns.step * kLanes && planes * rows.size * columns.size * element_size <= kNear;
+    return planes <= job.planes && planes * cells <= columns.step * kLanes &&
+           planes * rows.size * columns.size * element_size <= kNear;
   };
   return fit(4) ? 4 : fit(2) ? 2 : 0;
 }
@@ -87,8 +91,8 @@ class WalkTails {
         planes_(tails_at_once<Lane, indexed>(job, sizeof(Element))),
         lanes_(planes_ == 4 ? kLanes / 4 : kLanes / 2),
         vector_(walk_vectors(job.columns, kLanes).read - 1),
-        edges_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
-        cells_(reinterpret_cast<Element*>(scratch + RowLine::kArrays * kEdgeCells)) {}
+        edges_{scratch, planes_ > 0 ? scratch + (RowLine::kArrays - 1) * kEdgeCells : scratch},
+        cells_(reinterpret_cast<Element*>(planes_ > 0 ? scratch + RowLine::kArrays * kEdgeCells : scratch)) {}
 
   int64_t planes() const { return planes_; }
 
@@ -113,10 +117,9 @@ class WalkTails {
     typename CellReader<Element, Lane, indexed>::Watch watch;
     const Element* from = cells_;
     int64_t y = rows.first, position = column;
-    const int64_t last_row = rows.size - 1;
     const auto skip_row = [&]() __attribute__((always_inline)) {
       from += kRead * kLanes;
-      position += y >= 0 && y < last_row ? width : 0;
+      if (has_another_after(y)) position += width;
       ++y;
     };
     const auto next_row = [&](Best* row) __attribute__((always_inline)) {
@@ -146,9 +149,12 @@ class WalkTails {
   }
 
  private:
-  // So many rows of each plane, from the first window's on, of planes that `first` is the first column of. A row that
-  // is not there is the one at the map's edge, which its window has, too. Where there are fewer planes, the first one
-  // is there several times.
+  // Whether the row that follows the y-th one is another one. A row that is not there is the one at the map's edge,
+  // which its window has, too.
+  bool has_another_after(int64_t y) const { return y >= 0 && y < job_.rows.size - 1; }
+
+  // So many rows of each plane, from the first window's on, of planes that `first` is the first column of. Where there
+  // are fewer planes, the first one is there several times.
   template <int read>
   ONNX_MAXPOOL_NOINLINE void copy_columns(const Element* first, const Element* end, int64_t planes,
                                           int64_t rows) const {
@@ -162,16 +168,16 @@ class WalkTails {
   ONNX_MAXPOOL_INLINE void copy_plane(const Element* from, const Element* end, int64_t number, int64_t rows) const {
     constexpr int64_t kCopied = read * lanes;
     const int64_t width = job_.columns.size, last = job_.rows.size - 1;
-    const bool is_whole = end - from >= last * width + kCopied;
+    const bool is_whole = end - from >= last * width + kCopied;  // else the last row is not, but all others are
     Element* to = cells_ + number * kCopied;
     int64_t y = job_.rows.first;
     for (const int64_t all = y + rows; y < all; ++y, to += read * kLanes) {
-      if (__builtin_expect(is_whole || y < last, 1)) {
+      if (__builtin_expect(is_whole || (y < last && last > 0), 1)) {
         __builtin_memcpy(to, from, kCopied * sizeof(Element));
       } else {
         copy_last(to, from, end - from, kCopied);
       }
-      from += y >= 0 && y < last ? width : 0;
+      if (has_another_after(y)) from += width;
     }
   }
   ONNX_MAXPOOL_RARE static void copy_last(Element* to, const Element* from, int64_t left, int64_t wanted) {

@@ -7,8 +7,10 @@
 //   row 1    x0 x1 x2 x3 | x4 x5 x6 x7
 //   row 2    x0 x1 x2 x3 | x4 x5 x6 x7    best of the three: windows of this and the next vector
 //
-// The most common windows, small squares, have code of their own, which keeps what is known in registers
-// (window_short_walks.h). For others most of it lies in scratch (window_doublings.h).
+// The most common windows, small ones, have code of their own, which keeps what is known in registers: those that start
+// one row and column apart (window_short_walks.h), and those that start two or three columns apart
+// (window_stepped_walks.h). For others most of it lies in scratch (window_doublings.h). Where the last vector of a line
+// has few columns, those of several planes may be walked at once (window_walk_tails.h).
 //
 // Lines that have more vectors than fit the registers are walked from right to left, as what a line's last vector
 // leaves beyond its windows is overwritten by the next line's first. A walk finds the first vector of each line on its
@@ -38,14 +40,14 @@ constexpr int kMostWalked = indexed                                   ? 3
 template <class Lane, bool indexed>
 constexpr bool kWalksOblongs = indexed || kAreNumbers<Lane> || kVectorBytes < 64 || sizeof(Lane) < 4;
 
-// Whether windows have code of their own: small squares and, where it is worth it, oblongs.
+// Whether windows have code of their own: small squares, and oblongs or windows further apart where it is worth it.
 template <class Lane, bool indexed>
 bool is_short_walk(const PoolJob& job) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
   if (indexed && has_slices(job)) return false;  // they trust in the order of positions
   if (is_stepped<Lane>(rows, columns)) return true;
   constexpr int kMost = kMostWalked<Lane, indexed>;
-  if (!slides_by(1, rows) || rows.length > kMost || !slides_by(1, columns) || columns.length > kMost) return false;
+  if (!slides_by_one(rows) || rows.length > kMost || !slides_by_one(columns) || columns.length > kMost) return false;
   return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
 }
 
@@ -107,12 +109,12 @@ class Walks {
           number = 0;
           together = lesser(whole, at_once);
           if (together > 1) {
-            band.tails = together;
+            band.tails_wanted = together;
             pool_band(band, writer);
-            band.tails = 0;
+            band.tails_wanted = 0;
           }
         }
-        if (together > 1) band.tail = number;
+        if (together > 1) band.known_tail = number;
         ++number;
         --whole;
       }
@@ -139,15 +141,15 @@ class Walks {
   }
 
   // Lines of windows, of so many slices of a plane. `first` is the first one's first cell, whose number in the plane is
-  // `position`. Where so many `tails` are wanted, it is only those of so many planes, of which this is the first; where
-  // they are known, it is the others of the `tail`-th of these planes.
+  // `position`. Where tails are wanted, only those of so many planes are, of which this is the first; then the
+  // other columns of each of these planes, whose tail is known by its number among them.
   struct Band {
     const Element* first;
-    int64_t position, slices, begin, end, tails = 0, tail = -1;
+    int64_t position, slices, begin, end, tails_wanted = 0, known_tail = -1;
   };
 
   ONNX_MAXPOOL_NOINLINE void pool_band(const Band& band, Writer& writer) {
-    const int64_t done = band.tails > 0 ? 0 : band.end - band.begin;
+    const int64_t done = band.tails_wanted > 0 ? 0 : band.end - band.begin;
     writer.write_band(done, [&](const auto& write) __attribute__((always_inline)) {
       const int64_t height = job_.rows.length, length = job_.columns.length;
       if constexpr (kDoublesWindows<Lane>) {
@@ -159,7 +161,7 @@ class Walks {
         }
       }
       if (job_.columns.step == 2) return pool_stepped<2>(band, write);
-      if constexpr (kMostColumnsBetween<Lane> == 3) {
+      if constexpr (kMostColumnsStepped<Lane> == 3) {
         if (job_.columns.step == 3) return pool_stepped<3>(band, write);
       }
       if (height == length && height > 1) {
@@ -212,19 +214,19 @@ class Walks {
   }
   template <int step, int kept, class Write>
   ONNX_MAXPOOL_INLINE void pool_kept(const Band& band, const Write& write) {
-    // Others are too seldom.
+    // Squares of which there are many; 0 rows apart stands for all others.
     constexpr bool kAreCommon = step == 2 || (kAreNumbers<Lane> && kept == 0);
     const int64_t apart = squares_apart(job_.rows, job_.columns);
     if constexpr (kAreCommon && kept < 2) {
-      if (apart == step) return pool_squares<step, kept, step>(band, write);
+      if (apart == step) return pool_apart<step, kept, step>(band, write);
     }
     if constexpr (kAreCommon && kept > 0) {
-      if (apart == 1) return pool_squares<step, kept, 1>(band, write);
+      if (apart == 1) return pool_apart<step, kept, 1>(band, write);
     }
-    pool_squares<step, kept, 0>(band, write);
+    pool_apart<step, kept, 0>(band, write);
   }
   template <int step, int kept, int apart, class Write>
-  ONNX_MAXPOOL_INLINE void pool_squares(const Band& band, const Write& write) {
+  ONNX_MAXPOOL_INLINE void pool_apart(const Band& band, const Write& write) {
     // Vectors of a row that there are registers for, or fewer, where their code is not worth its size.
     constexpr int kRead = kVectorBytes == 64 && kAreNumbers<Lane> ? 8 : 4, kAtOnce = kRead / step;
     each_walk<kAtOnce>(band, [&](auto number, int64_t first) __attribute__((always_inline)) {
@@ -251,8 +253,8 @@ class Walks {
   // use(number of vectors, first vector), from right to left.
   template <int at_once, class Use>
   ONNX_MAXPOOL_INLINE void each_walk(const Band& band, const Use& use) const {
-    if (band.tails > 0) return use(Number<1>{}, vectors_.read - 1);
-    for (int64_t end = vectors_.read - (band.tail >= 0); end > 0;) {
+    if (band.tails_wanted > 0) return use(Number<1>{}, vectors_.read - 1);
+    for (int64_t end = vectors_.read - (band.known_tail >= 0); end > 0;) {
       const int64_t number = (end - 1) % at_once + 1;
       end -= number;
       if (number == 1) use(Number<1>{}, end);
@@ -272,16 +274,17 @@ class Walks {
   // Of a walk, in one register.
   enum : int { kHasLeft = 1, kHasRight = 2, kLeavesLast = 4, kHasSlices = 8, kIsFar = 16, kIsAtEnd = 32 };
 
-  // The windows of so many vectors, from this one on. What is known of the rows above is up to `Windows`, a ShortWalk
-  // or DoubledWindows: begin() reads the rows before the first line's last ones, line() gives a line of the best over
-  // rows, windows() combines its columns, and beyond() tells how many rows the last line reads that no window has.
+  // The windows of so many vectors, from this one on. What is known of the rows above is up to `Windows`, a ShortWalk,
+  // SteppedWalk or DoubledWindows: begin() reads the rows before the first line's last ones, line() gives a line of the
+  // best over rows, windows() combines its columns, and beyond() tells how many rows the last line reads that no window
+  // has.
   template <class Windows, class Write>
   ONNX_MAXPOOL_NOINLINE void walk(const Band& band, int64_t first_vector, Write write) {
     constexpr int step = Windows::step, vectors = Windows::vectors;
     constexpr int kRead = vectors * step, kEdge = Windows::kEdge;  // vectors of a row, and of what the left needs
     if constexpr (vectors == 1 && kHasTails<Lane, indexed> && sizeof(Element) == sizeof(Lane)) {
-      if (band.tails > 0) {
-        has_nan_ |= !tails_.template walk<Windows>(band.first, band.tails, parts_, write);
+      if (band.tails_wanted > 0) {
+        has_nan_ |= !tails_.template walk<Windows>(band.first, band.tails_wanted, parts_, write);
         return;
       }
     }
@@ -289,8 +292,8 @@ class Walks {
     const CellReader<Element, Lane, indexed> reader = reader_;
     const int64_t begin = first_vector * kLanes, column = column_ + begin * step, count = count_;
     const int64_t lines = band.end - band.begin, width = width_, last_row = rows_ - 1;
-    const bool is_before_tail = band.tail >= 0 && first_vector + vectors + 1 == vectors_.read;
-    const RowLine bests = bests_, of_right = is_before_tail ? tails_.edges(band.tail) : bests;
+    const bool is_before_tail = band.known_tail >= 0 && first_vector + vectors + 1 == vectors_.read;
+    const RowLine bests = bests_, of_right = is_before_tail ? tails_.edges(band.known_tail) : bests;
     Windows windows(job_, parts_);
     // A window that reaches beyond the map has the row at its edge, so that this row will do for those that there are
     // not: so many rows are `pace` cells apart.

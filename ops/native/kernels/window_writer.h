@@ -64,8 +64,8 @@ class WindowWriter {
   // on, for i up to write.last; write.some(i, cells, wanted) the same, or as many as are wanted, for any i. Lanes
   // beyond are overwritten later. write.fetch(i) has outputs brought into the second cache; they may be anyone's.
   //
-  // Of no line, some outputs of those that follow: write.planes(i, cells, lanes, wanted, planes) writes the first ones
-  // of `lanes` lanes for each of several planes, from the plane's i-th output on.
+  // Or of no line: then write.planes(i, cells, lanes, wanted, planes) writes outputs of planes that are still to come.
+  // A vector has `lanes` lanes of each, the first ones of which are wanted, from the plane's i-th output on.
   template <class WriteAll>
   ONNX_MAXPOOL_INLINE void write_band(int64_t lines, const WriteAll& all) {
     all(BandWrite{place(), this, end_ - output_ - kLanes});
