@@ -141,8 +141,8 @@ class Walks {
   }
 
   // Lines of windows, of so many slices of a plane. `first` is the first one's first cell, whose number in the plane is
-  // `position`. Where tails are wanted, only those of so many planes are, of which this is the first; then the
-  // other columns of each of these planes, whose tail is known by its number among them.
+  // `position`. If `tails_wanted` is not 0, only the tails of so many planes are pooled, of which this is the first. If
+  // `known_tail` is not -1, only the other columns are, as the tail is known: that plane's of those pooled last.
   struct Band {
     const Element* first;
     int64_t position, slices, begin, end, tails_wanted = 0, known_tail = -1;
