@@ -100,7 +100,7 @@ class WindowPool : public UnitsOfLines {
   static bool needs_no_line(const PoolJob& job) {
     if (sliding) return is_slid<Lane, indexed>(job.columns);
     const auto is_one_cell = [](const PoolAxis& axis) {
-      return axis.size == 1 || (!axis.even && axis.grain == 1 && axis.length == 1);
+      return axis.size == 1 || (has_step(axis) && axis.length == 1);
     };
     return is_one_cell(job.depth) && is_one_cell(job.rows);
   }

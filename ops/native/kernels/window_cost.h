@@ -173,7 +173,7 @@ constexpr int log2_of(int64_t n) { return n > 1 ? 1 + log2_of(n / 2) : 0; }
 // Which windows are taken by combining a line with itself.
 inline bool is_sliding(const PoolAxis& axis, int64_t lanes) {
   // Not where padding would make the line much longer than its row.
-  return !axis.even && axis.grain == 1 && axis.count > 1 && axis.step >= 1 && axis.step <= most_sliding_step(lanes) &&
+  return has_step(axis) && axis.count > 1 && axis.step >= 1 && axis.step <= most_sliding_step(lanes) &&
          axis.step * (axis.count - 1) + axis.length < 4 * axis.size + 1024;
 }
 
@@ -308,7 +308,7 @@ class JobCost {
     const double read = of_line * static_cast<double>(columns.step), written = static_cast<double>(found.written);
     const int64_t before = kept_rows(rows);                                      // rows of a band's first window
     const int64_t known = (rows.length - before) * rows.count + before * bands;  // rows of a slice
-    // Float and double are walked as numbers, and have more code of its own then.
+    // Float and double are walked as numbers, and more of their windows have code of their own then.
     using Walked = typename std::conditional<indexed, Lane, typename PooledAs<Lane>::type>::type;
     const bool is_short = is_short_walk<Walked, indexed>(job_);
     // Groups of rows are doubled before a band's first line, too.

@@ -151,7 +151,7 @@ inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   const PoolAxis& axis = job.columns;
   ColumnPlan plan = {Columns::gathered, false, 0, axis.size, 0, axis.size, 1, 1};
   const int64_t wanted = axis.step * (axis.count - 1) + axis.length;
-  plan.uniform = !axis.even && axis.grain == 1 && wanted < 4 * axis.size + 1024;
+  plan.uniform = has_step(axis) && wanted < 4 * axis.size + 1024;
   if (!plan.uniform) {
     int64_t shortest = axis.size, longest = 0;
     for (int64_t i = 0; i < axis.count; ++i) {

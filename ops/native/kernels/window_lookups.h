@@ -25,9 +25,7 @@ struct LookupPieces {
 };
 
 // Whether cells of windows can be counted: they are as far apart as each other, and no number leaves a narrow lane.
-inline bool is_counted(const PoolAxis& axis, int64_t lanes) {
-  return !axis.even && axis.grain == 1 && axis.length <= 2 * lanes;
-}
+inline bool is_counted(const PoolAxis& axis, int64_t lanes) { return has_step(axis) && axis.length <= 2 * lanes; }
 
 // Calls use(columns, first, count) for each piece of windows.
 template <class Use>
