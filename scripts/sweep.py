@@ -2,13 +2,13 @@
 
     python scripts/sweep.py --operator MaxPooling1 --threads 1 --json build/sweep.jsonl --plot build/sweep
 
-A step is where, from one point to the next, time grows by more than 1.3 times as much as the work does, or falls by
-more than a tenth. Work is the cells that are read, covered by windows and written (`sweep_points.py`). What looks like
-a step is measured again, in turns with the point before it, and once more in the end; all tries have to show it. It is
-none if NumPy takes as much longer to read the same lines of memory and to write as many bytes: then the memory of one
-point has left a cache, or meets in too few places of it. The sweeps go around fixed cases, and with --seed around rows
-of the benchmark's grid too. On one thread processor time is taken, so other programs disturb little; several threads
-need a machine with nothing else to do. The exit code is 1 if there is a step.
+A step is where, from one point to the next, time grows by more than 1.3 times as much as the work does, or falls by a
+tenth more than any part of the work. Work is the cells that are read, covered by windows and written
+(`sweep_points.py`). What looks like a step is measured again, in turns with the point before it, and once more in the
+end; all tries have to show it. It is none if NumPy takes as much longer to read the same lines of memory and to write
+as many bytes: then the memory of one point has left a cache, or meets in too few places of it. The sweeps go around
+fixed cases, and with --seed around rows of the benchmark's grid too. On one thread processor time is taken, so other
+programs disturb little; several threads need a machine with nothing else to do. The exit code is 1 if there is a step.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class Point:
     growth: float | None
     """Of time, over the point before."""
     of_work: float | None
-    """The growth of work, likewise."""
+    """The growth of work, likewise,"""
+    of_least: float | None
+    """and of that part of it which grows the least, or falls the most."""
     of_traffic: float | None
     """And of what NumPy takes to read and write the same memory, where this was measured."""
     step: bool
@@ -177,14 +179,14 @@ def placed(array: Array) -> Array:
     return copy
 
 
-def is_step(growth: float, of_work: float) -> bool:
-    """Whether time grows by too much, or falls."""
-    return growth > GROWS * of_work or growth < FALLS * min(1, of_work)
+def is_step(growth: float, of_work: float, of_least: float) -> bool:
+    """Whether time grows by too much, or falls though no part of the work does so by as much."""
+    return growth > GROWS * of_work or growth < FALLS * min(1, of_least)
 
 
-def is_suspect(growth: float, of_work: float) -> bool:
+def is_suspect(growth: float, of_work: float, of_least: float) -> bool:
     """Whether a pair should be measured again."""
-    return growth > SUSPECT_GROWS * of_work or growth < SUSPECT_FALLS * min(1, of_work)
+    return growth > SUSPECT_GROWS * of_work or growth < SUSPECT_FALLS * min(1, of_least)
 
 
 def in_turns(before: Prepared, now: Prepared) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
@@ -205,34 +207,35 @@ def swept(sweep: Sweep, seed: int) -> Iterator[Point]:
     for at, row, threads in sweep.points:
         now = prepared(row, threads, seed, clock_of(sweep))
         taken = now.samples()
-        growth = of_work = of_traffic = None
+        growth = of_work = of_least = of_traffic = None
         step = False
         if before is not None:
-            of_work = now.work.touched / before.work.touched
+            of_work, of_least = now.work.growth(before.work)
             growth = median(taken) / median(earlier)
             tries: list[float] = []
-            while is_suspect(growth, of_work) and len(tries) < TRIES:
+            while is_suspect(growth, of_work, of_least) and len(tries) < TRIES:
                 earlier, taken = in_turns(before, now)
                 growth = median(taken) / median(earlier)
                 tries.append(growth)
             growth = statistics.median(tries) if tries else growth
-            step = len(tries) == TRIES and all(is_step(each, of_work) for each in tries)
+            step = len(tries) == TRIES and all(is_step(each, of_work, of_least) for each in tries)
             if step and growth > of_work:
                 traffic = in_turns(before.traffic(), now.traffic())
                 of_traffic = median(traffic[1]) / median(traffic[0])
-                step = is_step(growth, max(of_work, of_traffic))
+                step = is_step(growth, max(of_work, of_traffic), of_least)
         names = sweep.group, sweep.base.name, sweep.dimension, float(at), row.name, threads
-        yield Point(*names, quartiles(taken), growth, of_work, of_traffic, step)
+        yield Point(*names, quartiles(taken), growth, of_work, of_least, of_traffic, step)
         before, earlier = now, taken
 
 
 def once_more(sweep: Sweep, i: int, found: Point, seed: int) -> Point:
     """A step, measured anew with the point before it: a neighbour on the machine may have been what disturbed it."""
     assert found.of_work is not None, "the first point is no step"
+    assert found.of_least is not None
     before, now = (prepared(row, threads, seed, clock_of(sweep)) for _, row, threads in sweep.points[i - 1 : i + 1])
     earlier, taken = in_turns(before, now)
     growth = median(taken) / median(earlier)
-    step = is_step(growth, max(found.of_work, found.of_traffic or 0))
+    step = is_step(growth, max(found.of_work, found.of_traffic or 0), found.of_least)
     return replace(found, microseconds=quartiles(taken), growth=growth, step=step)
 
 

@@ -229,6 +229,15 @@ class Work:
     touched: float
     """and both, as often as it touches them."""
 
+    def growth(self, before: Work) -> tuple[float, float]:
+        """How many times as much it is as before: the whole, and that part which grew the least.
+
+        No part alone says what a kernel's time depends on. Windows of one more row may be as much work for each output,
+        and have fewer outputs.
+        """
+        parts = self.read / before.read, self.written / before.written, self.touched / before.touched
+        return parts[-1], min(parts)
+
 
 @singledispatch
 def work(case: Case, inputs: Mapping[str, Array]) -> Work:

@@ -94,6 +94,11 @@ def test_work(
     assert (found.read, found.written, found.touched) == expected
 
 
+def test_growth_of_work(points: ModuleType) -> None:
+    before = points.Work(read=10, written=10, touched=100)
+    assert points.Work(read=12, written=8, touched=130).growth(before) == (1.3, 0.8)
+
+
 def test_lines_of_rois(points: ModuleType) -> None:
     case = RoiCase(2, 3, 40, 3, 1, 1.0, batch=2)
     x = np.zeros((2, 2, 3, 40), np.float32)  # 16 cells in each line of memory
@@ -104,7 +109,7 @@ def test_lines_of_rois(points: ModuleType) -> None:
 
 
 def test_a_step_is_measured_once_more(sweep: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = sweep.Point("group", "base", "padding", 1.0, "row", 1, (2e6, 2e6, 2e6), 2.0, 1.0, None, True)
+    found = sweep.Point("group", "base", "padding", 1.0, "row", 1, (2e6, 2e6, 2e6), 2.0, 1.0, 1.0, None, True)
     turns = sweep.Sweep(ROW, "padding", [(0, ROW, 1), (1, ROW, 1)])
     for seconds, step in ((1.9, True), (1.1, False)):
         fakes: Iterator[Fake] = iter([Fake(1.0, 1, 1.0, 1), Fake(seconds, 1, seconds, 1)])
@@ -121,11 +126,16 @@ class Fake:
     touched: float
     first: float
     bytes_take: float
+    written: float = 1
     threads: int = 1
 
     @property
     def work(self) -> Fake:
         return self
+
+    def growth(self, before: Fake) -> tuple[float, float]:
+        of_work = self.touched / before.touched
+        return of_work, min(of_work, self.written / before.written)
 
     def samples(self) -> list[tuple[float, int]]:
         return [(self.first, 1)]
@@ -138,15 +148,19 @@ class Fake:
 
 
 @pytest.mark.parametrize(
-    ("times", "work", "firsts", "traffic", "steps"),
+    ("times", "work", "written", "firsts", "traffic", "steps"),
     [
-        ([1.0, 1.2, 1.6], [1, 1, 1], None, [1, 1, 1], [False, False, True]),
-        ([1.0, 1.2, 1.6], [1.0, 1.2, 1.44], None, [1, 1, 1], [False, False, False]),
-        ([1.0, 0.95, 0.8], [1, 1, 1], None, [1, 1, 1], [False, False, True]),
-        ([2.0, 1.0], [2, 1], None, [1, 1], [False, False]),  # it falls with the work
-        ([1.0, 1.1, 1.1], [1, 1, 1], [1.0, 9.0, 1.1], [1, 1, 1], [False, False, False]),  # disturbed the first time
-        ([1.0, 1.2, 2.0], [1, 1, 1], None, [1.0, 1.1, 1.8], [False, False, False]),  # the memory has left a cache
-        ([1.0, 1.2, 2.0], [1, 1, 1], None, [1.0, 1.1, 1.2], [False, False, True]),
+        ([1.0, 1.2, 1.6], [1, 1, 1], None, None, [1, 1, 1], [False, False, True]),
+        ([1.0, 1.2, 1.6], [1.0, 1.2, 1.44], None, None, [1, 1, 1], [False, False, False]),
+        ([1.0, 0.95, 0.8], [1, 1, 1], None, None, [1, 1, 1], [False, False, True]),
+        ([2.0, 1.0], [2, 1], None, None, [1, 1], [False, False]),  # it falls with the work
+        ([2.0, 1.6], [1, 1], [1.0, 0.8], None, [1, 1], [False, False]),  # and with the outputs
+        ([2.0, 1.4], [1, 1], [1.0, 0.8], None, [1, 1], [False, True]),
+        # Disturbed the first time.
+        ([1.0, 1.1, 1.1], [1, 1, 1], None, [1.0, 9.0, 1.1], [1, 1, 1], [False, False, False]),
+        # The memory has left a cache.
+        ([1.0, 1.2, 2.0], [1, 1, 1], None, None, [1.0, 1.1, 1.8], [False, False, False]),
+        ([1.0, 1.2, 2.0], [1, 1, 1], None, None, [1.0, 1.1, 1.2], [False, False, True]),
     ],
 )
 def test_steps(
@@ -154,11 +168,12 @@ def test_steps(
     monkeypatch: pytest.MonkeyPatch,
     times: list[float],
     work: list[float],
+    written: list[float] | None,
     firsts: list[float] | None,
     traffic: list[float],
     steps: list[bool],
 ) -> None:
-    fakes: Iterator[Fake] = iter(map(Fake, times, work, firsts or times, traffic))
+    fakes: Iterator[Fake] = iter(map(Fake, times, work, firsts or times, traffic, written or work))
     monkeypatch.setattr(sweep, "prepared", lambda *_: next(fakes))
     found = list(sweep.swept(sweep.Sweep(ROW, "padding", [(i, ROW, 1) for i in range(len(times))]), 0))
     assert [each.step for each in found] == steps

@@ -4,9 +4,9 @@
 //   cmake --build build/costs --target measure_window_costs && build/costs/tests/native/measure_window_costs SEED JOBS
 //
 // For each target that this processor runs, or for the one that ONNX_MAXPOOL_TARGET names, with indices and without,
-// for lanes of 64 bits and others, on so many jobs each. It prints what can stand in window_cost.h. Before that it
-// says how well the constants that stand there and the fitted ones choose for jobs that were held back, a quarter of
-// all. Take the fitted ones only if they choose clearly better, and do with another seed too.
+// for lanes of 64 bits and others, on so many jobs each. It prints what can stand in window_plan_costs.h. Before that
+// it says how well the constants that stand there and the fitted ones choose for jobs that were held back, a quarter
+// of all. Take the fitted ones only if they choose clearly better, and do with another seed too.
 //
 // Costs are fitted to times first. But only the order of the plans counts, and the model's errors are not the same for
 // all jobs. So a search follows: it changes one constant at a time, and keeps what makes the chosen plans faster.
@@ -227,6 +227,11 @@ void print_initializer(const Constants& constants, bool indexed, bool wide) {
       part(kFirst[4], kFirst[5]).c_str());
 }
 
+// Whether the model has more than one plan to choose from.
+bool chooses(const PoolCosts& costs) {
+  return kPlans - std::count(std::begin(costs.of), std::end(costs.of), kNever) > 1;
+}
+
 // The next job of such lanes for which the model chooses.
 TimedJob timed_job(WindowJobs& jobs, const Kernels& kernels, const Model& model, const Constants& present, bool indexed,
                    bool wide) {
@@ -234,7 +239,7 @@ TimedJob timed_job(WindowJobs& jobs, const Kernels& kernels, const Model& model,
   do {
     jobs.draw(indexed);
     timed.features = model.features(jobs.job(), jobs.element_size());
-  } while (!timed.features.model_chooses || timed.features.lanes_are_wide != wide);
+  } while (timed.features.lanes_are_wide != wide || !chooses(kernels.pool_costs(jobs.job(), jobs.element_size())));
   timed.text = jobs.text();
   const PlanKernels plans = plan_kernels(kernels, jobs.job(), jobs.element_size());
   time_plans(jobs.job(), plans, timed.times);

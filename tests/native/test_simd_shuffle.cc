@@ -1,5 +1,7 @@
 // kernels/simd/shuffle.h and transpose.h against scalar loops.
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "kernels/simd/shuffle.h"
 #include "kernels/simd/transpose.h"
@@ -52,21 +54,54 @@ struct Concat {
 };
 
 template <class Key, int bytes>
-struct ThirdLanes {
+struct FourthLanes {
   static constexpr int kLanes = bytes / sizeof(Key);
   static void run(Random& random) {
-    const Keys<Key, kLanes> a(random), b(random), c(random);
-    const auto all = [&](int i) { return (i < kLanes ? a : i < 2 * kLanes ? b : c).at[i % kLanes]; };
+    if constexpr (bytes == 32 && sizeof(Key) <= 4) {
+      const Keys<Key, kLanes> a(random), b(random), c(random), d(random);
+      const auto all = [&](int i) {
+        return (i < kLanes ? a : i < 2 * kLanes ? b : i < 3 * kLanes ? c : d).at[i % kLanes];
+      };
+      const auto first = concat_even_in_blocks<Key>(concat_even_in_blocks<Key>(a.vector(), b.vector()),
+                                                    concat_even_in_blocks<Key>(c.vector(), d.vector()));
+      expect_lanes<Key>("order_fourths", order_fourths<Key>(first), [&](int i) { return all(4 * i); });
+      const auto last = concat_odd_in_blocks<Key>(concat_odd_in_blocks<Key>(a.vector(), b.vector()),
+                                                  concat_odd_in_blocks<Key>(c.vector(), d.vector()));
+      expect_lanes<Key>("order_fourths", order_fourths<Key>(last), [&](int i) { return all(4 * i + 3); });
+    }
+  }
+};
+
+template <class Key, int bytes>
+struct LanesApart {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  static void run(Random& random) {
+    three<3>(random);
+    three<5>(random);
+    three<7>(random);
+  }
+
+ private:
+  // The first phases, of `n` vectors.
+  template <int n>
+  static void three(Random& random) {
+    std::vector<Keys<Key, kLanes>> all;
+    decltype(std::declval<Keys<Key, kLanes>>().vector()) vectors[n];
+    for (int v = 0; v < n; ++v) {
+      all.emplace_back(random);
+      vectors[v] = all[static_cast<size_t>(v)].vector();
+    }
+    const auto cell = [&](int i) { return all[static_cast<size_t>(i / kLanes)].at[i % kLanes]; };
     const auto from = [&](auto number) {
       constexpr int phase = decltype(number)::value;
-      // The phase and a multiple of 3 that has lane i in its vector.
+      // The phase and a multiple of n that has lane i in its vector.
       const auto of_lane = [](int i) {
-        while (i % 3 != phase) i += kLanes;
+        while (i % n != phase) i += kLanes;
         return i;
       };
-      const auto thirds = blend_thirds<Key, phase>(a.vector(), b.vector(), c.vector());
-      expect_lanes<Key>("blend_thirds", thirds, [&](int i) { return all(of_lane(i)); });
-      expect_lanes<Key>("order_thirds", order_thirds<Key, phase>(thirds), [&](int i) { return all(3 * i + phase); });
+      const auto blended = blend_apart<Key, n, phase>(vectors);
+      expect_lanes<Key>("blend_apart", blended, [&](int i) { return cell(of_lane(i)); });
+      expect_lanes<Key>("order_apart", order_apart<Key, n, phase>(blended), [&](int i) { return cell(n * i + phase); });
     };
     from(std::integral_constant<int, 0>());
     from(std::integral_constant<int, 1>());
@@ -246,7 +281,8 @@ struct TransposeHalf {
 void test_shuffle() {
   for_each_vector<Interleave>();
   for_each_vector<Concat>();
-  for_each_vector<ThirdLanes>();
+  for_each_vector<FourthLanes>();
+  for_each_vector<LanesApart>();
   for_each_vector<SlideDown>();
   for_each_vector<Combine>();
   for_each_vector<Blocks>();

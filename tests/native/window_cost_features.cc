@@ -35,7 +35,6 @@ Features features_of(const PoolJob& job) {
                      : i >= kFirst[4]   ? (walks ? cost.by_walks() : 0)
                      : pieces.count > 0 ? cost.by_lookups(pieces)
                                         : 0;
-    found.model_chooses = !cost.is_one_long_window();
   }
   found.lanes_are_wide = sizeof(typename Cells::Lane) == 8;
   return found;

@@ -16,7 +16,6 @@ struct Features {
   // What its plan costs with this constant 1 and the others 0.
   double parts[kConstants];
   bool lanes_are_wide;
-  bool model_chooses;  // else a rule before it says that the job is computed by rows
 };
 
 }  // namespace window_costs

@@ -13,7 +13,7 @@ namespace {
 template <class Lane>
 class BinLines {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
-  static constexpr int64_t kLines = 4;  // at once, for which the reason is WindowPool::lines_at_once's
+  static constexpr int64_t kLines = 4;  // at once, for which the reason is RowsPool::lines_at_once's
   using Filler = LineFiller<Lane, Lane, false>;
 
  public:

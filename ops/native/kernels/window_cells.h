@@ -161,53 +161,6 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either_half(const Cells<Lane, indexed>&
   return either(first, second);
 }
 
-// Every other lane of two vectors. With vectors of two blocks `in_order` has still to follow, as there are instructions
-// for lanes within blocks and for whole blocks, but none for both.
-template <int odd, class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_other_lane(const Cells<Lane, indexed>& a,
-                                                          const Cells<Lane, indexed>& b) {
-  using V = Vector<Lane, kVectorBytes>;
-  const auto lanes = [](V x, V y) {
-    if constexpr (kVectorBytes == 32) return odd ? concat_odd_in_blocks<Lane>(x, y) : concat_even_in_blocks<Lane>(x, y);
-    return odd ? concat_odd<Lane>(x, y) : concat_even<Lane>(x, y);
-  };
-  Cells<Lane, indexed> cells;
-  cells.key = lanes(a.key, b.key);
-  if constexpr (indexed) cells.position = lanes(a.position, b.position);
-  return cells;
-}
-template <class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
-  if constexpr (kVectorBytes == 32) {
-    cells.key = concat_words(cells.key);
-    if constexpr (indexed) cells.position = concat_words(cells.position);
-  }
-  return cells;
-}
-
-// Every third lane of three vectors, from lane `phase` on, for which `in_order_of_thirds` of the same phase has still
-// to follow.
-template <int phase = 0, class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_third_lane(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b,
-                                                          const Cells<Lane, indexed>& c) {
-  Cells<Lane, indexed> cells;
-  cells.key = blend_thirds<Lane, phase>(a.key, b.key, c.key);
-  if constexpr (indexed) cells.position = blend_thirds<Lane, phase>(a.position, b.position, c.position);
-  return cells;
-}
-template <int phase = 0, class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order_of_thirds(Cells<Lane, indexed> cells) {
-  cells.key = order_thirds<Lane, phase>(cells.key);
-  if constexpr (indexed) cells.position = order_thirds<Lane, phase>(cells.position);
-  return cells;
-}
-// Both: lane i is lane 3*i + phase of the three vectors.
-template <int phase, class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE Cells<Lane, indexed> third_lanes(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b,
-                                                     const Cells<Lane, indexed>& c) {
-  return in_order_of_thirds<phase>(every_third_lane<phase>(a, b, c));
-}
-
 // Has a watch see so many vectors of cells, each pair at once.
 template <int count, class Lane, bool indexed, class Watch>
 ONNX_MAXPOOL_INLINE void see_all(const Cells<Lane, indexed>* cells, Watch& watch) {

@@ -95,9 +95,9 @@ ONNX_MAXPOOL_INLINE void in_groups(const Cells<Lane, indexed>* cells, Cells<Lane
     of_groups[0] = in_order(every_other_lane<0>(cells[0], cells[1]));
     of_groups[1] = in_order(every_other_lane<1>(cells[0], cells[1]));
   } else {
-    of_groups[0] = third_lanes<0>(cells[0], cells[1], cells[2]);
-    of_groups[1] = third_lanes<1>(cells[0], cells[1], cells[2]);
-    of_groups[2] = third_lanes<2>(cells[0], cells[1], cells[2]);
+    of_groups[0] = odd_lanes<3, 0>(cells);
+    of_groups[1] = odd_lanes<3, 1>(cells);
+    of_groups[2] = odd_lanes<3, 2>(cells);
   }
 }
 

@@ -1,6 +1,6 @@
 // Windows over whole lines, and how a map's lines are laid out for kernels/window_maps.h.
 //
-// Where windows start one to three cells apart, a vector holds a window per lane, and the line is combined with itself:
+// Where windows start up to eight cells apart, a vector holds a window per lane, and the line is combined with itself:
 //
 //   length 3     line     x0 x1 x2 x3 ...      length 5     line           x0 x1 x2 x3 x4 x5 x6 ...
 //              + 1 on     x1 x2 x3 x4 ...                 best of 2        01 12 23 34 45 56
@@ -10,17 +10,19 @@
 
 #include "kernels/window_line.h"
 #include "kernels/window_list.h"
+#include "kernels/window_strides.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// How sliding windows are taken from a line: up to 3 cells are combined as they are; for more the line is made to hold
-// the best of `part` cells first, so that two overlapping parts, `apart` cells from one another, make up a window.
+// How sliding windows are taken from a line: few cells are combined as they are; for more the line is made to hold the
+// best of `part` cells first, so that two overlapping parts, `apart` cells from one another, make up a window.
 struct SlideTaps {
   int64_t part, taps, apart;
 };
-inline SlideTaps slide_taps(int64_t length) {
-  if (length <= 3) return {1, length, 1};
+inline SlideTaps slide_taps(int64_t length, int64_t step) {
+  const bool side_by_side = length == step;
+  if (side_by_side || length <= (step < 3 ? 3 : 2)) return {1, length, 1};
   int64_t part = 1;
   while (2 * part <= length) part *= 2;
   return {part, 2, length - part};
@@ -51,60 +53,80 @@ ONNX_MAXPOOL_INLINE void write_lines(const SlidingLines<Lane, indexed>& from, Wr
   }
 }
 
-// How far apart windows may start. To put lanes of one byte in another order takes many instructions.
-constexpr int64_t most_sliding_step(int64_t lanes) { return lanes < kVectorBytes ? 3 : 2; }
+// How far apart windows may start. To put lanes of one byte in another order takes many instructions, and narrow
+// vectors have none that blends lanes.
+constexpr int64_t kMostSlidingStep = 8;
+constexpr int64_t most_sliding_step(int64_t lanes) {
+  if (lanes == kVectorBytes) return 2;
+  return kVectorBytes > 16 || lanes == 2 ? kMostSlidingStep : 4;
+}
+// Vectors that are read beyond a line.
+constexpr int64_t kBeyondLine = kMostSlidingStep + 2;
+
+// Which windows are taken by combining a line with itself.
+inline bool is_sliding(const PoolAxis& axis, int64_t lanes) {
+  // Not where padding would make the line much longer than its row.
+  return has_step(axis) && axis.count > 1 && axis.step >= 1 && axis.step <= most_sliding_step(lanes) &&
+         axis.step * (axis.count - 1) + axis.length < 4 * axis.size + 1024;
+}
 
 // Windows that start `step` cells apart, of lines that have been combined as `slide` says.
-template <class Lane, bool indexed, class Writer>
-ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, int64_t step, SlideTaps slide,
-                                      Writer& writer) {
+template <int step, class Lane, bool indexed, class Writer>
+ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, SlideTaps slide, Writer& writer) {
   using Line = Line<Lane, indexed>;
   constexpr int kLanes = kVectorBytes / sizeof(Lane);
   const int64_t apart = slide.taps == 1 ? 0 : slide.apart;  // a cell twice is that cell
-  const auto two = [=](const Line line, int64_t x) { return either(line.at(x), line.at(x + apart)); };
-  if (step == 1 && slide.taps == 3) {
-    write_lines(from, writer, [=](const Line line, int64_t i) { return either(two(line, i), line.at(i + 2)); });
-  } else if (step == 1) {
-    write_lines(from, writer, two);
-  } else if (step == 3) {
-    const auto thirds = [](const Line line, int64_t x) {
-      return every_third_lane(line.at(x), line.at(x + kLanes), line.at(x + 2 * kLanes));
-    };
-    const auto two_thirds = [=](const Line line, int64_t x) {
-      return either(thirds(line, x), thirds(line, x + apart));
-    };
-    if (slide.taps == 3) {
-      write_lines(from, writer, [=](const Line line, int64_t i) {
-        return in_order_of_thirds(either(two_thirds(line, 3 * i), thirds(line, 3 * i + 2)));
-      });
-    } else {
-      write_lines(from, writer,
-                  [=](const Line line, int64_t i) { return in_order_of_thirds(two_thirds(line, 3 * i)); });
-    }
-  } else if (slide.part > 1 || slide.taps == 1) {
-    write_lines(from, writer, [=](const Line line, int64_t i) {
-      return in_order(every_other_lane<0>(two(line, 2 * i), two(line, 2 * i + kLanes)));
+  // Of each `step` cells from `x` on, after each has become the better of two.
+  const auto first_of_two = [=](const Line line, int64_t x) {
+    Cells<Lane, indexed> all[step];
+#pragma GCC unroll 8
+    for (int v = 0; v < step; ++v) all[v] = either(line.at(x + v * kLanes), line.at(x + v * kLanes + apart));
+    return of_each<Of::first, step>(all);
+  };
+  const auto best = [](const Line line, int64_t x) {
+    Cells<Lane, indexed> all[step];
+#pragma GCC unroll 8
+    for (int v = 0; v < step; ++v) all[v] = line.at(x + v * kLanes);
+    return of_each<Of::best, step>(all);
+  };
+  const auto write = [&](const auto& cells_at) {
+    write_lines(from, writer, [=](const Line line, int64_t i) { return cells_at(line, step * i); });
+  };
+  if (step > 1 && slide.part == 1 && slide.taps == step) {
+    write(best);
+  } else if (slide.taps <= 2) {
+    write(first_of_two);
+  } else if constexpr (step == 1) {
+    write([=](const Line line, int64_t x) { return either(first_of_two(line, x), line.at(x + 2)); });
+  } else if constexpr (step == 2) {
+    write([](const Line line, int64_t x) {
+      const auto third = of_each_two<Of::first>(line.at(x + 2), line.at(x + 2 + kLanes));
+      return in_order(either(of_each_two<Of::best>(line.at(x), line.at(x + kLanes)), third));
     });
-  } else {
-    const auto pairs = [](const Line line, int64_t x) {
-      const Cells<Lane, indexed> a = line.at(x), b = line.at(x + kLanes);
-      return either(every_other_lane<0>(a, b), every_other_lane<1>(a, b));
-    };
-    if (slide.taps == 2) {
-      write_lines(from, writer, [=](const Line line, int64_t i) { return in_order(pairs(line, 2 * i)); });
-    } else {
-      write_lines(from, writer, [=](const Line line, int64_t i) {
-        const int64_t x = 2 * i + 2;
-        return in_order(either(pairs(line, 2 * i), every_other_lane<0>(line.at(x), line.at(x + kLanes))));
-      });
-    }
+  }
+}
+template <class Lane, bool indexed, class Writer>
+ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, int64_t step, SlideTaps slide,
+                                      Writer& writer) {
+  if (step == 1) return take_windows<1>(from, slide, writer);
+  if (step == 2) return take_windows<2>(from, slide, writer);
+  constexpr int64_t kMost = most_sliding_step(kVectorBytes / sizeof(Lane));
+  if constexpr (kMost > 2) {
+    if (step == 3) return take_windows<3>(from, slide, writer);
+    if (step == 4) return take_windows<4>(from, slide, writer);
+  }
+  if constexpr (kMost > 4) {
+    if (step == 5) return take_windows<5>(from, slide, writer);
+    if (step == 6) return take_windows<6>(from, slide, writer);
+    if (step == 7) return take_windows<7>(from, slide, writer);
+    take_windows<8>(from, slide, writer);
   }
 }
 
 // The same of windows of `length` cells. Changes the lines.
 template <class Lane, bool indexed, class Writer>
 ONNX_MAXPOOL_INLINE void slide(const SlidingLines<Lane, indexed>& from, int64_t step, int64_t length, Writer& writer) {
-  const SlideTaps taps = slide_taps(length);
+  const SlideTaps taps = slide_taps(length, step);
   for (int64_t n = 0; n < from.lines && taps.part > 1; ++n) {
     combine_parts(line_at(from.first, n * from.pitch), step * (from.count - 1) + length, taps.part);
   }
@@ -169,7 +191,7 @@ inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   plan.cells = (end < axis.size ? end : axis.size) - begin;
   if (axis.count > 1 && axis.step <= most_sliding_step(lanes)) {
     plan.kind = Columns::sliding;
-    plan.part = slide_taps(axis.length).part;
+    plan.part = slide_taps(axis.length, axis.step).part;
     return plan;
   }
   choose_parts(plan, axis.length, axis.length, lanes);
@@ -229,14 +251,16 @@ ONNX_MAXPOOL_NOINLINE void combine_lines(const Line<Lane, indexed> lines, int64_
 }
 
 // `count` cells, each of which is the best of some that are `apart` cells from one to the next, up to `last`. `taps` is
-// 0 where there are more than 3.
+// 0 where there are more than 5.
 template <int taps, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE void fold_cells(const Line<Lane, indexed> from, const Line<Lane, indexed> to, int64_t count,
                                     int64_t apart, int64_t last) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   for (int64_t x = 0; x < count; x += kLanes) {
     Cells<Lane, indexed> best = from.at(x);
-    if constexpr (taps == 3) follow(best, from.at(x + apart));
+    if constexpr (taps > 2) follow(best, from.at(x + apart));
+    if constexpr (taps > 3) follow(best, from.at(x + 2 * apart));
+    if constexpr (taps > 4) follow(best, from.at(x + 3 * apart));
     if constexpr (taps == 0) {
       for (int64_t tap = apart; tap < last; tap += apart) follow(best, from.at(x + tap));
     }
@@ -261,15 +285,7 @@ ONNX_MAXPOOL_NOINLINE void fold_lines(const LinesPart& part, const Line<Lane, in
     const Line<Lane, indexed> source = line_at(from, (window.start - part.start) * inner);
     const Line<Lane, indexed> target = line_at(to, i * inner);
     const int64_t count = alike * inner, apart = part.tap * inner, last = (length - part.tap) * inner;
-    if (taps == 1) {
-      fold_cells<1>(source, target, count, apart, last);
-    } else if (taps == 2) {
-      fold_cells<2>(source, target, count, apart, last);
-    } else if (taps == 3) {
-      fold_cells<3>(source, target, count, apart, last);
-    } else {
-      fold_cells<0>(source, target, count, apart, last);
-    }
+    with_taps<false>(taps, [&](auto number) { fold_cells<number.value>(source, target, count, apart, last); });
     i += alike;
   }
 }

@@ -146,6 +146,20 @@ inline int64_t taps_of(int64_t length, int64_t tap) {
   return (length + tap - 1) >> __builtin_ctzll(static_cast<uint64_t>(tap));
 }
 
+// use(Number<taps>) of up to five taps, and use(Number<0>) of more, and of more than three where `few`: then code of
+// their own is not worth it.
+template <bool few, class Use>
+ONNX_MAXPOOL_INLINE void with_taps(int64_t taps, const Use& use) {
+  if (taps == 1) return use(Number<1>{});
+  if (taps == 2) return use(Number<2>{});
+  if (taps == 3) return use(Number<3>{});
+  if constexpr (!few) {
+    if (taps == 4) return use(Number<4>{});
+    if (taps == 5) return use(Number<5>{});
+  }
+  use(Number<0>{});
+}
+
 // Where windows overlap, cells may become the best of 2, 4, ... cells of their axis first: of how many, so that it
 // costs least. The power of two is no longer than any window.
 inline int64_t cheapest_tap(const Window* windows, int64_t count, int64_t size) {

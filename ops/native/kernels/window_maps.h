@@ -69,7 +69,7 @@ class MapPool {
   };
   static constexpr int64_t kMostCells = (int64_t{256} << 10) / (kArrays * static_cast<int64_t>(sizeof(Lane)));
   static constexpr int64_t kFewCells = kMostCells / 8;  // where no cell is read for two bands
-  static constexpr int64_t kSlack = 6 * kLanes;
+  static constexpr int64_t kSlack = kBeyondLine * kLanes;
 
   static Bands bands_of(const PoolJob& job) {
     Bands bands = {column_plan(job, kLanes), is_flat(job), rows_are_separable(job), 0, 0, 0, 0, 0, 0, 0, 0};
@@ -233,7 +233,7 @@ class MapPool {
     const int64_t windows = job_.columns.count;
     if (columns_.kind != Columns::gathered) combine_parts(lines, count * pitch_, columns_.part);
     if (columns_.kind == Columns::sliding) {
-      const SlideTaps taps = slide_taps(job_.columns.length);
+      const SlideTaps taps = slide_taps(job_.columns.length, job_.columns.step);
       take_windows<Lane, indexed>({lines, count, pitch_, windows}, job_.columns.step, taps, writer);
     } else if (columns_.kind == Columns::gathered) {
       Gather<Lane, indexed> gather;

@@ -67,6 +67,7 @@ class PlanesPool {
     int64_t slices;          // the same of what is known of a volume's slices
   };
   static constexpr int64_t kMostVectors = kMostBytes / (kArrays * kVectorBytes);
+  static constexpr bool kFewTaps = indexed && kVectorBytes == 64;
 
   static int64_t groups(const PoolJob& job) { return (job.planes + kLanes - 1) / kLanes; }
   static int64_t groups_per_unit(const PoolJob& job, const Bands& bands) {
@@ -235,15 +236,7 @@ class PlanesPool {
                             part.tap * inner,
                             (length - part.tap) * inner,
                             first_position};
-        if (taps == 1) {
-          fold_points<1, implicit>(from, to, run);
-        } else if (taps == 2) {
-          fold_points<2, implicit>(from, to, run);
-        } else if (taps == 3) {
-          fold_points<3, implicit>(from, to, run);
-        } else {
-          fold_points<0, implicit>(from, to, run);
-        }
+        with_taps<kFewTaps>(taps, [&](auto number) { fold_points<number.value, implicit>(from, to, run); });
       }
     }
   }
@@ -253,13 +246,15 @@ class PlanesPool {
     int64_t apart, last;  // from tap to tap, and to the last one from the first
     int64_t first_position;
   };
-  // `taps` is 0 where there are more than 3.
+  // `taps` is 0 where there are more of them than have code of their own.
   template <int taps, bool implicit>
   ONNX_MAXPOOL_INLINE static void fold_points(Buffer from, Buffer to, const Points run) {
     int64_t at = run.from, target = run.to;
     for (int64_t i = 0; i < run.count; ++i, at += run.from_step, target += run.to_step) {
       Best best = from.template at<implicit>(at, run.first_position);
-      if constexpr (taps == 3) follow(best, from.template at<implicit>(at + run.apart, run.first_position));
+      if constexpr (taps > 2) follow(best, from.template at<implicit>(at + run.apart, run.first_position));
+      if constexpr (taps > 3) follow(best, from.template at<implicit>(at + 2 * run.apart, run.first_position));
+      if constexpr (taps > 4) follow(best, from.template at<implicit>(at + 3 * run.apart, run.first_position));
       if constexpr (taps == 0) {
         for (int64_t tap = run.apart; tap < run.last; tap += run.apart) {
           follow(best, from.template at<implicit>(at + tap, run.first_position));

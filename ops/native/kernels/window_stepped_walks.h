@@ -117,10 +117,7 @@ class SteppedWalk {
     follow_all<kRead>(known_[1], known_[0]);
   }
 
-  ONNX_MAXPOOL_INLINE static Best first_columns(const Best* here) {
-    if constexpr (step == 2) return in_order(every_other_lane<0>(here[0], here[1]));
-    if constexpr (step == 3) return third_lanes<0>(here[0], here[1], here[2]);
-  }
+  ONNX_MAXPOOL_INLINE static Best first_columns(const Best* here) { return of_each<Of::first, step>(here); }
 
   template <int length>
   ONNX_MAXPOOL_INLINE static Best window(const Best* here, const Best& next) {
@@ -130,10 +127,10 @@ class SteppedWalk {
       const Best both = in_order(either(first, every_other_lane<1>(here[0], here[1])));
       return length < 3 ? both : either(both, slid_down<1>(in_order(first), next));
     } else {
-      const Best first = third_lanes<0>(here[0], here[1], here[2]);
+      const Best first = odd_lanes<3, 0>(here);
       if constexpr (length == 1) return first;
-      Best best = either(first, third_lanes<1>(here[0], here[1], here[2]));
-      if constexpr (length > 2) best = either(best, third_lanes<2>(here[0], here[1], here[2]));
+      Best best = either(first, odd_lanes<3, 1>(here));
+      if constexpr (length > 2) best = either(best, odd_lanes<3, 2>(here));
       return length < 4 ? best : either(best, slid_down<1>(first, next));
     }
   }

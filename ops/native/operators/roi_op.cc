@@ -116,27 +116,16 @@ class RoiNode : public Kernel {
       return;
     }
     const RoiKernel& kernel = kernels().roi(element_size(type_), x.shape[1]);
-    const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(type_));
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
-    const RoiDims dims = {images, x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
-    const int64_t threads = run.threads();
-    const RoiShape shape_of_run = {dims,
-                                   (dims.channels + lanes - 1) / lanes,
-                                   kernel.vector_bytes,
-                                   kernel.lookup_lanes,
-                                   threads,
-                                   checked_cells(x.shape) * static_cast<int64_t>(element_size(type_)),
-                                   kernel.line_bytes,
-                                   machine().cycles_worth_a_thread,
-                                   machine().second_cache,
-                                   run.may_use_one_thread(threads)};
+    const RoiShape shape_of_run = shape_for(kernel, run, x.shape, shape[0]);
     RoiPlan plan = plan_rois(shape_of_run, windows, &trials_);
+    const bool past_caches = stores_past_caches(shape_of_run, plan);
     const RoiJob job = {x.data,
                         y,
-                        dims,
-                        {0, dims.channels - plan.left},
+                        shape_of_run,
+                        {0, x.shape[1] - plan.left},
                         order_of(type_),
-                        stores_past_caches(shape_of_run, plan),
+                        past_caches,
                         windows.image.data(),
                         windows.rows.data(),
                         windows.columns.data(),
@@ -146,6 +135,26 @@ class RoiNode : public Kernel {
                         static_cast<int64_t>(plan.units.size()),
                         plan,
                         plan.tasks.data()};
+    pool_as_planned(run, kernel, plan, job);
+  }
+
+  // What a plan depends on beside the windows.
+  RoiShape shape_for(const RoiKernel& kernel, const Run& run, const Dims& x, int64_t rois) const {
+    const auto size = static_cast<int64_t>(element_size(type_));
+    const int64_t lanes = kernel.vector_bytes / size, threads = run.threads();
+    return {{x[0], x[1], x[2], x[3], rois, pooled_[0], pooled_[1]},
+            (x[1] + lanes - 1) / lanes,
+            kernel.vector_bytes,
+            kernel.lookup_lanes,
+            threads,
+            checked_cells(x) * size,
+            kernel.line_bytes,
+            machine().cycles_worth_a_thread,
+            machine().second_cache,
+            run.may_use_one_thread(threads)};
+  }
+
+  static void pool_as_planned(const Run& run, const RoiKernel& kernel, const RoiPlan& plan, const RoiJob& job) {
     const RoiKernel::Mode &mode = kernel.*plan.mode, &of_left = kernel.few_channels;
     size_t scratch_bytes = mode.scratch_bytes(job);
     RoiJob left;

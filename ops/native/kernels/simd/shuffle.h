@@ -87,26 +87,49 @@ inline V concat_odd_in_blocks(V a, V b) {
   return shuffled<Key, EveryOtherInBlocks<sizeof(V) / sizeof(Key), 16 / sizeof(Key), 1>>(a, b);
 }
 
-// Every third lane of `a`, `b` and then `c`, from lane `phase` on, but not in their order: each stays in its place, as
-// no two have the same. `order_thirds` puts them in order.
-template <int lanes, int phase, int first>
-struct Thirds {
-  // The vector that lane i is of.
-  static constexpr int vector(int i) { return (lanes % 3 == 1 ? 3 + phase - i % 3 : 3 + i % 3 - phase) % 3; }
-  static constexpr int of(int i) { return i + (vector(i) > first ? lanes : 0); }
+// Puts in order what two calls of `concat_even_in_blocks`, or of `concat_odd_in_blocks`, one after the other have taken
+// of four vectors of two blocks: words of 4 bytes, from either block in turns.
+template <int lanes, int of_word>
+struct FourthsOrder {
+  static constexpr int of(int i) { return i / of_word % 2 * (lanes / 2) + i / of_word / 2 * of_word + i % of_word; }
 };
-template <int lanes, int phase>
-struct ThirdsOrder {
-  static constexpr int of(int i) { return (3 * i + phase) % lanes; }
-};
-template <class Key, int phase = 0, class V>
-inline V blend_thirds(V a, V b, V c) {
-  constexpr int lanes = sizeof(V) / sizeof(Key);
-  return shuffled<Key, Thirds<lanes, phase, 1>>(shuffled<Key, Thirds<lanes, phase, 0>>(a, b), c);
+template <class Key, class V>
+inline V order_fourths(V v) {
+  static_assert(sizeof(Key) <= 4 && sizeof(V) == 32);
+  return shuffled<Key, FourthsOrder<sizeof(V) / sizeof(Key), 4 / sizeof(Key)>>(v, v);
 }
-template <class Key, int phase = 0, class V>
-inline V order_thirds(V v) {
-  return shuffled<Key, ThirdsOrder<sizeof(V) / sizeof(Key), phase>>(v, v);
+
+// Every n-th lane of `n` vectors, from lane `phase` on, for an odd `n`, but not in their order: each stays in its
+// place, as no two have the same. `order_apart` puts them in order.
+template <int lanes, int n, int phase, int vector>
+struct BlendedApart {
+  // The vector that lane i is of.
+  static constexpr int vector_of(int i) {
+    int cell = phase;
+    while (cell % lanes != i) cell += n;
+    return cell / lanes;
+  }
+  static constexpr int of(int i) { return i + (vector_of(i) >= vector ? lanes : 0); }
+};
+template <int lanes, int n, int phase>
+struct ApartInOrder {
+  static constexpr int of(int i) { return (n * i + phase) % lanes; }
+};
+// `found` is what the vectors before `vector` have.
+template <class Key, int n, int phase, int vector = 1, class V>
+inline V blend_apart(const V* vectors, V found) {
+  constexpr int lanes = sizeof(V) / sizeof(Key);
+  const V blended = shuffled<Key, BlendedApart<lanes, n, phase, vector>>(found, vectors[vector]);
+  if constexpr (vector + 1 < n) return blend_apart<Key, n, phase, vector + 1>(vectors, blended);
+  return blended;
+}
+template <class Key, int n, int phase, class V>
+inline V blend_apart(const V* vectors) {
+  return blend_apart<Key, n, phase>(vectors, vectors[0]);
+}
+template <class Key, int n, int phase, class V>
+inline V order_apart(V v) {
+  return shuffled<Key, ApartInOrder<sizeof(V) / sizeof(Key), n, phase>>(v, v);
 }
 
 // Lane i of the result is the (i + n)-th of the lanes of `v` and then `next`, of at most a block. Highway slides zeros
