@@ -72,11 +72,8 @@ class JobCost {
     }
     if (sliding) {
       const PoolAxis& axis = job_.columns;
-      const int64_t length = axis.step * (axis.count - 1) + axis.length;
-      const SlideTaps slide = slide_taps(axis.length, axis.step);
-      all += lines_ * cost.slide *
-             (1.5 * log2_of(slide.part) * vectors(length) +
-              static_cast<double>(slide.taps * axis.step) * vectors(axis.count));
+      const SlideWork work = slide_work(vectors(axis.step * (axis.count - 1) + axis.length));
+      all += lines_ * cost.slide * (1.5 * work.combined + work.taken);
     } else {
       all += lines_ * gathered(cost.gather_round, cost.gathered_vector);
     }
@@ -101,16 +98,16 @@ class JobCost {
     all += cost.second_cache * beyond_first(static_cast<double>(rows_.size) * line_vectors) *
            static_cast<double>(depth_.size * rows_.size) * line_vectors;
     const double count = static_cast<double>(columns_.count);
-    if (plan.kind != Columns::gathered) all += cost.part * log2_of(plan.part) * lines_ * line_vectors;
     if (plan.kind == Columns::sliding) {
-      const double taps =
-          static_cast<double>(slide_taps(job_.columns.length, job_.columns.step).taps * job_.columns.step);
-      all += lines_ * vectors(columns_.count) * (cost.slide * taps + cost.slid_vector);
+      const SlideWork work = slide_work(line_vectors);
+      all +=
+          lines_ * (cost.part * work.combined + cost.slide * work.taken + cost.slid_vector * vectors(columns_.count));
     } else if (is_turned<Lane>(plan, job_.columns) &&
                (is_separable_volume ? rows_.count : depth_.count * rows_.count) >= kLanes) {
       all += lines_ * (cost.turned * (line_vectors + vectors(columns_.count)) +
                        count * (cost.slide * static_cast<double>(plan.taps) + cost.slid_vector) / kLanes);
     } else if (plan.kind == Columns::picked) {
+      all += cost.part * log2_of(plan.part) * lines_ * line_vectors;
       all += lines_ *
              (cost.picked_line + count * (cost.picked * static_cast<double>(plan.taps) + cost.slid_vector / kLanes));
     } else {
@@ -207,6 +204,31 @@ class JobCost {
   static double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
   static double vectors(int64_t cells) { return static_cast<double>((cells + kLanes - 1) / kLanes); }
   static double whole(int64_t cells) { return vectors(cells) * static_cast<double>(kLanes); }
+
+  // What sliding windows take of a line of so many vectors, in vectors: those that are combined to parts, and those
+  // that are read and put in another order to decimate the line and to take windows.
+  struct SlideWork {
+    double combined, taken;
+  };
+  SlideWork slide_work(double line_vectors) const {
+    const int64_t count = columns_.count;
+    const Slide slide = slide_of(job_.columns.length, job_.columns.step, kLanes);
+    SlideWork work = {log2_of(slide.part) * line_vectors, 0};
+    const int64_t taps = slide.side_by_side ? 1 : slide.taps;
+    const auto take = [&](int64_t step, int64_t left) {
+      work.taken += vectors(left) * static_cast<double>(step * taps + lanes_apart(step, slide.side_by_side));
+    };
+    if (slide.decimation > 1) take(slide.decimation, count * slide.step);
+    take(slide.step, count);
+    return work;
+  }
+  // Instructions of `of_each`, about: to take the first of each `n` lanes, or the best.
+  static constexpr int64_t lanes_apart(int64_t n, bool best) {
+    if (n == 1) return 0;
+    if (n % 2 == 0) return n / 2 * (best ? 3 : 1) + lanes_apart(n / 2, best);
+    return best ? n * n : n;
+  }
+
   double gathered(double round, double vector) const {
     return round * log2_of(kLanes) * static_cast<double>(columns_.count) +
            vector * static_cast<double>(columns_.vectors);

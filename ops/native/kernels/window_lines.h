@@ -1,137 +1,11 @@
-// Windows over whole lines, and how a map's lines are laid out for kernels/window_maps.h.
-//
-// Where windows start up to eight cells apart, a vector holds a window per lane, and the line is combined with itself:
-//
-//   length 3     line     x0 x1 x2 x3 ...      length 5     line           x0 x1 x2 x3 x4 x5 x6 ...
-//              + 1 on     x1 x2 x3 x4 ...                 best of 2        01 12 23 34 45 56
-//              + 2 on     x2 x3 x4 x5 ...                 best of 4        0123 1234 2345 3456
-//                windows  012 123 234                       windows 01234 = either(0123, 1234)
+// How a map's lines are laid out for kernels/window_maps.h, and how rows and slices are folded to lines.
 #pragma once
 
-#include "kernels/window_line.h"
 #include "kernels/window_list.h"
-#include "kernels/window_strides.h"
+#include "kernels/window_slides.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
-
-// How sliding windows are taken from a line: few cells are combined as they are; for more the line is made to hold the
-// best of `part` cells first, so that two overlapping parts, `apart` cells from one another, make up a window.
-struct SlideTaps {
-  int64_t part, taps, apart;
-};
-inline SlideTaps slide_taps(int64_t length, int64_t step) {
-  const bool side_by_side = length == step;
-  if (side_by_side || length <= (step < 3 ? 3 : 2)) return {1, length, 1};
-  int64_t part = 1;
-  while (2 * part <= length) part *= 2;
-  return {part, 2, length - part};
-}
-
-// Makes each of so many cells of a line the best of `part`, a power of two.
-template <class Lane, bool indexed>
-ONNX_MAXPOOL_INLINE void combine_parts(const Line<Lane, indexed> line, int64_t cells, int64_t part) {
-  constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  for (int64_t tap = 1; tap < part; tap *= 2) {
-    for (int64_t x = 0; x < cells - 2 * tap + 1; x += kLanes) line.set(x, either(line.at(x), line.at(x + tap)));
-  }
-}
-
-// Rows of `count` windows each, from lines that lie `pitch` elements apart.
-template <class Lane, bool indexed>
-struct SlidingLines {
-  Line<Lane, indexed> first;
-  int64_t lines, pitch, count;
-};
-
-// Writes them in order; `cells_at(line, i)` has a line's windows from the i-th on.
-template <class Lane, bool indexed, class Writer, class CellsAt>
-ONNX_MAXPOOL_INLINE void write_lines(const SlidingLines<Lane, indexed>& from, Writer& writer, CellsAt cells_at) {
-  for (int64_t n = 0; n < from.lines; ++n) {
-    const Line<Lane, indexed> line = line_at(from.first, n * from.pitch);
-    writer.write_line(from.count, [&](int64_t i) { return cells_at(line, i); });
-  }
-}
-
-// How far apart windows may start. To put lanes of one byte in another order takes many instructions, and narrow
-// vectors have none that blends lanes.
-constexpr int64_t kMostSlidingStep = 8;
-constexpr int64_t most_sliding_step(int64_t lanes) {
-  if (lanes == kVectorBytes) return 2;
-  return kVectorBytes > 16 || lanes == 2 ? kMostSlidingStep : 4;
-}
-// Vectors that are read beyond a line.
-constexpr int64_t kBeyondLine = kMostSlidingStep + 2;
-
-// Which windows are taken by combining a line with itself.
-inline bool is_sliding(const PoolAxis& axis, int64_t lanes) {
-  // Not where padding would make the line much longer than its row.
-  return has_step(axis) && axis.count > 1 && axis.step >= 1 && axis.step <= most_sliding_step(lanes) &&
-         axis.step * (axis.count - 1) + axis.length < 4 * axis.size + 1024;
-}
-
-// Windows that start `step` cells apart, of lines that have been combined as `slide` says.
-template <int step, class Lane, bool indexed, class Writer>
-ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, SlideTaps slide, Writer& writer) {
-  using Line = Line<Lane, indexed>;
-  constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  const int64_t apart = slide.taps == 1 ? 0 : slide.apart;  // a cell twice is that cell
-  // Of each `step` cells from `x` on, after each has become the better of two.
-  const auto first_of_two = [=](const Line line, int64_t x) {
-    Cells<Lane, indexed> all[step];
-#pragma GCC unroll 8
-    for (int v = 0; v < step; ++v) all[v] = either(line.at(x + v * kLanes), line.at(x + v * kLanes + apart));
-    return of_each<Of::first, step>(all);
-  };
-  const auto best = [](const Line line, int64_t x) {
-    Cells<Lane, indexed> all[step];
-#pragma GCC unroll 8
-    for (int v = 0; v < step; ++v) all[v] = line.at(x + v * kLanes);
-    return of_each<Of::best, step>(all);
-  };
-  const auto write = [&](const auto& cells_at) {
-    write_lines(from, writer, [=](const Line line, int64_t i) { return cells_at(line, step * i); });
-  };
-  if (step > 1 && slide.part == 1 && slide.taps == step) {
-    write(best);
-  } else if (slide.taps <= 2) {
-    write(first_of_two);
-  } else if constexpr (step == 1) {
-    write([=](const Line line, int64_t x) { return either(first_of_two(line, x), line.at(x + 2)); });
-  } else if constexpr (step == 2) {
-    write([](const Line line, int64_t x) {
-      const auto third = of_each_two<Of::first>(line.at(x + 2), line.at(x + 2 + kLanes));
-      return in_order(either(of_each_two<Of::best>(line.at(x), line.at(x + kLanes)), third));
-    });
-  }
-}
-template <class Lane, bool indexed, class Writer>
-ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, int64_t step, SlideTaps slide,
-                                      Writer& writer) {
-  if (step == 1) return take_windows<1>(from, slide, writer);
-  if (step == 2) return take_windows<2>(from, slide, writer);
-  constexpr int64_t kMost = most_sliding_step(kVectorBytes / sizeof(Lane));
-  if constexpr (kMost > 2) {
-    if (step == 3) return take_windows<3>(from, slide, writer);
-    if (step == 4) return take_windows<4>(from, slide, writer);
-  }
-  if constexpr (kMost > 4) {
-    if (step == 5) return take_windows<5>(from, slide, writer);
-    if (step == 6) return take_windows<6>(from, slide, writer);
-    if (step == 7) return take_windows<7>(from, slide, writer);
-    take_windows<8>(from, slide, writer);
-  }
-}
-
-// The same of windows of `length` cells. Changes the lines.
-template <class Lane, bool indexed, class Writer>
-ONNX_MAXPOOL_INLINE void slide(const SlidingLines<Lane, indexed>& from, int64_t step, int64_t length, Writer& writer) {
-  const SlideTaps taps = slide_taps(length, step);
-  for (int64_t n = 0; n < from.lines && taps.part > 1; ++n) {
-    combine_parts(line_at(from.first, n * from.pitch), step * (from.count - 1) + length, taps.part);
-  }
-  take_windows(from, step, taps, writer);
-}
 
 enum class Columns { sliding, picked, gathered };
 
@@ -152,8 +26,8 @@ template <class Lane>
 constexpr bool kTurns = sizeof(Lane) >= 4 && kVectorBytes > 16;
 template <class Lane>
 bool is_turned(const ColumnPlan& plan, const PoolAxis& axis) {
-  constexpr int64_t kMostApart = 5;
-  return kTurns<Lane> && plan.kind == Columns::picked && plan.pitch <= kMostApart * axis.count;
+  constexpr int64_t kMostTurned = 5;
+  return kTurns<Lane> && plan.kind == Columns::picked && plan.pitch <= kMostTurned * axis.count;
 }
 
 // From windows of at least `shortest` cells and at most `longest`.
@@ -189,9 +63,9 @@ inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   plan.before = axis.first < 0 ? -axis.first : 0;
   const int64_t begin = axis.first < 0 ? 0 : axis.first, end = axis.first + wanted;
   plan.cells = (end < axis.size ? end : axis.size) - begin;
-  if (axis.count > 1 && axis.step <= most_sliding_step(lanes)) {
+  const bool is_near = axis.step <= most_apart(lanes), is_side_by_side = axis.step == axis.length;
+  if (axis.count > 1 && (is_near || (is_side_by_side && decimation(axis.step, lanes) > 0))) {
     plan.kind = Columns::sliding;
-    plan.part = slide_taps(axis.length, axis.step).part;
     return plan;
   }
   choose_parts(plan, axis.length, axis.length, lanes);

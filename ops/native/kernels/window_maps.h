@@ -7,9 +7,9 @@
 //           c0 c1 c2 c3    . b0 b1 b2 b3 . ...      . bc0 bc1 bc2 bc3 .      bc01  bc012  ...
 //
 // Where rows are in few windows, those of a line are read from the map itself (window_line.h). Columns slide
-// (window_lines.h), or large windows are gathered (window_gather.h); others, which are further apart, are picked: cells
-// become the best of 2, 4, ... cells first, and one to three of them make up a window. Where windows are many, they are
-// picked from as many lines at once as a vector has lanes, which are transposed before and after.
+// (window_slides.h), or large windows are gathered (window_gather.h); others, which are further apart, are picked:
+// cells become the best of 2, 4, ... cells first, and one to three of them make up a window. Where windows are many,
+// they are picked from as many lines at once as a vector has lanes, which are transposed before and after.
 #pragma once
 
 #include "kernels/simd/transpose.h"
@@ -231,10 +231,8 @@ class MapPool {
     Writer writer = unit_writer;  // in registers
     const auto write = [&](const auto& cells, int64_t wanted) { writer.write(cells, wanted); };
     const int64_t windows = job_.columns.count;
-    if (columns_.kind != Columns::gathered) combine_parts(lines, count * pitch_, columns_.part);
     if (columns_.kind == Columns::sliding) {
-      const SlideTaps taps = slide_taps(job_.columns.length, job_.columns.step);
-      take_windows<Lane, indexed>({lines, count, pitch_, windows}, job_.columns.step, taps, writer);
+      slide_together<Lane, indexed>({lines, count, pitch_, windows}, job_.columns.step, job_.columns.length, writer);
     } else if (columns_.kind == Columns::gathered) {
       Gather<Lane, indexed> gather;
       for (int64_t i = 0; i < count; ++i) {
@@ -242,6 +240,7 @@ class MapPool {
       }
       gather.finish(write);
     } else {
+      combine_parts(lines, count * pitch_, columns_.part);
       pick_lines(lines, count);
       writer.write_line(count * windows, [&](int64_t i) { return picked_.at(i); });
     }

@@ -1,6 +1,6 @@
 // The plan by rows: lanes are neighbouring cells of a row. For a row of windows the best over the map's rows goes into
 // a line (window_line.h), from which windows are taken in one of two ways:
-//   sliding:   neighbouring windows start up to eight cells apart: the line is combined with itself (window_lines.h);
+//   sliding:   neighbouring windows start a few cells apart: the line is combined with itself (window_slides.h);
 //              short ones that start one apart need no line (window_short.h);
 //   gathering: each window is folded to a vector, and as many vectors as lanes are combined (window_gather.h).
 // Where windows are of one row, gathering folds the map itself and there is no line.
@@ -12,9 +12,9 @@
 #include "kernels/numbers.h"
 #include "kernels/window_gather.h"
 #include "kernels/window_line.h"
-#include "kernels/window_lines.h"
 #include "kernels/window_list.h"
 #include "kernels/window_short.h"
+#include "kernels/window_slides.h"
 #include "kernels/window_writer.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
