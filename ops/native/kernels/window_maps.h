@@ -276,7 +276,7 @@ class MapPool {
     turn(lines.keys, cells.keys);
     if constexpr (indexed) turn(lines.positions, cells.positions);
     const auto cell = [&](int64_t x) { return cells.at(x * kLanes); };
-    with_taps([&](auto taps, auto taps_of) {
+    with_picked_taps([&](auto taps, auto taps_of) {
       for (int64_t j = 0; j < windows; ++j) {
         const Taps at = taps_of(j);
         Cells<Lane, indexed> best = cell(at.first);
@@ -315,14 +315,14 @@ class MapPool {
   }
 
   void pick(const RowLine line, const RowLine to) const {
-    with_taps(
+    with_picked_taps(
         [&](auto taps, auto taps_of) { pick_each<decltype(taps)::value>(line, to, job_.columns.count, taps_of); });
   }
 
   // use(number of taps, the taps of the j-th window): the first and the last of its parts, and one in between where
   // these do not meet.
   template <class Use>
-  ONNX_MAXPOOL_INLINE void with_taps(const Use& use) const {
+  ONNX_MAXPOOL_INLINE void with_picked_taps(const Use& use) const {
     const int64_t part = columns_.part;
     if (columns_.uniform) {
       const int64_t step = job_.columns.step, last = job_.columns.length - part;
