@@ -107,9 +107,8 @@ class JobCost {
       all += lines_ * (cost.turned * (line_vectors + vectors(columns_.count)) +
                        count * (cost.slide * static_cast<double>(plan.taps) + cost.slid_vector) / kLanes);
     } else if (plan.kind == Columns::picked) {
-      all += cost.part * log2_of(plan.part) * lines_ * line_vectors;
-      all += lines_ *
-             (cost.picked_line + count * (cost.picked * static_cast<double>(plan.taps) + cost.slid_vector / kLanes));
+      all += lines_ * (cost.part * log2_of(plan.part) * line_vectors + cost.picked_line +
+                       count * (cost.picked * static_cast<double>(plan.taps) + cost.slid_vector / kLanes));
     } else {
       all += lines_ * (gathered(cost.gather_round, cost.gathered_vector) + cost.slid_vector * count / kLanes);
     }

@@ -63,8 +63,7 @@ inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   plan.before = axis.first < 0 ? -axis.first : 0;
   const int64_t begin = axis.first < 0 ? 0 : axis.first, end = axis.first + wanted;
   plan.cells = (end < axis.size ? end : axis.size) - begin;
-  const bool is_near = axis.step <= most_apart(lanes), is_side_by_side = axis.step == axis.length;
-  if (axis.count > 1 && (is_near || (is_side_by_side && decimation(axis.step, lanes) > 0))) {
+  if (axis.count > 1 && decimation(axis.length, axis.step, lanes) > 0) {
     plan.kind = Columns::sliding;
     return plan;
   }

@@ -33,11 +33,12 @@ inline bool is_sliding(const PoolAxis& axis, int64_t lanes) {
          axis.step * (axis.count - 1) + axis.length < 4 * axis.size + 1024;
 }
 
-// How many cells of a line become one, so that windows side by side are near enough; 0 where that makes none so.
-constexpr int64_t decimation(int64_t step, int64_t lanes) {
+// How many cells of a line become one, so that windows are near enough; 0 where that makes none so, or where windows
+// are not side by side.
+constexpr int64_t decimation(int64_t length, int64_t step, int64_t lanes) {
   const int64_t most = most_apart(lanes);
   if (step <= most) return 1;
-  if (lanes == kVectorBytes) return 0;
+  if (step != length || lanes == kVectorBytes) return 0;
   if (step % 2 == 0 && step <= 2 * most) return 2;
   return step % 3 == 0 && step <= 3 * most ? 3 : 0;
 }
@@ -49,9 +50,9 @@ struct Slide {
   int64_t decimation, step;  // windows are so far apart after it
   bool side_by_side;         // whether a window's cells are those up to the next window
 };
-// Windows that are neither near one another nor side by side do not slide.
+// Of windows that have a decimation.
 inline Slide slide_of(int64_t length, int64_t step, int64_t lanes) {
-  const int64_t fewer = decimation(step, lanes);
+  const int64_t fewer = decimation(length, step, lanes);
   Slide slide = {1, length, 1, fewer, step / fewer, step > 1 && length == step};
   if (slide.side_by_side || length <= (step < 3 ? 3 : 2)) return slide;
   while (2 * slide.part <= length) slide.part *= 2;
