@@ -320,10 +320,10 @@ def grid_figure(found: Mapping[str, Sequence[Distribution]], captions: Sequence[
     lines = wrapped(["Fastest peer / ours, rows in ascending order: below 1, in red, the peer is faster.", *captions])
     titles = list(dict.fromkeys(each.title for all_of_one in found.values() for each in all_of_one))
     head, foot = 0.4 + 0.3 * len(found), 0.75 + 0.145 * len(lines)
-    figure = Figure(figsize=(WIDTH, head + foot + (2.1 + 0.3 * len(found)) * len(titles)))
+    figure = Figure(figsize=(WIDTH, head + foot + (2.25 + 0.3 * len(found)) * len(titles)))
     height = figure.get_figheight()
     sides = {"left": 0.12, "right": 0.97, "top": 1 - head / height, "bottom": foot / height}
-    spaces = {**sides, "hspace": 0.4 + 0.2 * len(found)}
+    spaces = {**sides, "hspace": 0.5 + 0.2 * len(found)}
     all_axes = figure.subplots(max(1, len(titles)), 1, sharey=True, squeeze=False, gridspec_kw=spaces)
     for axes, title in zip(all_axes[:, 0], titles, strict=False):
         each_of = {name: each for name, all_of_one in found.items() for each in all_of_one if each.title == title}
