@@ -42,7 +42,7 @@ std::vector<Constant> all_constants() {
 #define C(name) {#name, &name}
 #define OF_BLOCKS(of) C(of.pack), C(of.table), C(of.reduce), C(of.column), C(of.bin), C(of.map_row), C(of.transpose)
 #define OF_LOOKUPS(of) C(of.roi), C(of.piece), C(of.piece_row), C(of.lookup), C(of.line), C(of.repeated_row)
-#define OF_FOLDS(of) C(of.roi), C(of.bin), C(of.row), C(of.vector)
+#define OF_FOLDS(of) C(of.roi), C(of.only_bin), C(of.bin), C(of.row), C(of.vector)
   return {OF_BLOCKS(kBlocks[0]),
           OF_BLOCKS(kBlocks[1]),
           OF_BLOCKS(kBlocks[2]),

@@ -230,7 +230,7 @@ void leaves_small_runs_as_they_are() {
   few.channels = 5;
   require(plan_of(few, 6, 6).cycles > 2 * looked_up, "5 channels are few for narrower vectors");
   // Of one image of the fewest channels, a table may take less. Of some more channels, few ROIs are a small run.
-  RoiShape one = {1, 3, 13, 13, 150, 1, 1, 1, 16, 16, 2, 3 * 13 * 13 * 4, 64};
+  RoiShape one = {1, 4, 8, 8, 150, 1, 1, 1, 16, 16, 2, 4 * 8 * 8 * 4, 64};
   require(plan_of(one, 2, 2).mode == &RoiKernel::shared && plan_of(one, 2, 2).units.size() == 1, "150 ROIs of a table");
   one.rois = 20;
   require(plan_of(one, 2, 2).mode == &RoiKernel::few_channels, "20 ROIs have a table");

@@ -9,12 +9,13 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
+constexpr int kMostRowVectors = 4;  // of a row that have a best of their own; those beyond share these
+
 // Of bins whose `width` columns are in so many vectors, of which the last may have cells of the one before; if
-// `vectors` is kMost, in as many or more.
+// `vectors` is kMostRowVectors, in as many or more.
 template <class Lane, class V, int vectors>
 class BinRows {
   static constexpr int64_t kLanes = sizeof(V) / sizeof(Lane);
-  static constexpr int kMost = 4;
 
  public:
   // Of a tensor that ends at `end`.
@@ -42,9 +43,9 @@ class BinRows {
         const int64_t x = i < vectors - 1 ? i * kLanes : last_vector;
         both(a + x, b + x, i, is_first);
       }
-      if (vectors < kMost) return;
-      int64_t x = (kMost - 1) * kLanes;
-      for (; x + kMost * kLanes <= last_vector; x += kMost * kLanes) {
+      if (vectors < kMostRowVectors) return;
+      int64_t x = (kMostRowVectors - 1) * kLanes;
+      for (; x + kMostRowVectors * kLanes <= last_vector; x += kMostRowVectors * kLanes) {
 #pragma GCC unroll 4
         for (int i = 0; i < vectors; ++i) both(a + x + i * kLanes, b + x + i * kLanes, i, false);
       }
@@ -69,11 +70,25 @@ class BinRows {
   const Lane* const end_;
 };
 
+// Calls use(fold) with the BinRows of bins of this width, of which there are none wider than a vector if `most` is 1.
+template <class Lane, class V, int most, class Use>
+ONNX_MAXPOOL_INLINE void with_bin_rows(int64_t width, const Lane* end, const Use& use) {
+  constexpr int64_t kLanes = sizeof(V) / sizeof(Lane);
+  if (most == 1 || width <= kLanes) {
+    use(BinRows<Lane, V, 1>(width, end));
+  } else if (width <= 2 * kLanes) {
+    use(BinRows<Lane, V, 2>(width, end));
+  } else if (width <= 3 * kLanes) {
+    use(BinRows<Lane, V, 3>(width, end));
+  } else {
+    use(BinRows<Lane, V, kMostRowVectors>(width, end));
+  }
+}
+
 // Of so many channels, each bin of an ROI. Returns whether a number was NaN.
 template <class Lane>
 ONNX_MAXPOOL_NOINLINE bool pool_by_rows(const RoiJob& job, const RoiOfPlanes<Lane>& roi) {
   using V = Vector<Lane, kVectorBytes>;
-  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   const RoiDims dims = job.dims;
   const RoiWindow *const rows = roi.rows, *const columns = roi.columns;
   const ValueOrder<Lane> order(job.order);
@@ -86,24 +101,15 @@ ONNX_MAXPOOL_NOINLINE bool pool_by_rows(const RoiJob& job, const RoiOfPlanes<Lan
     for (int64_t y = 0; y < dims.bins_y; ++y) {
       const int64_t height = rows[y].end - rows[y].start;
       for (int64_t x = 0; x < dims.bins_x; ++x) {
-        const int64_t width = columns[x].end - columns[x].start;
         if (is_empty(rows[y]) || is_empty(columns[x])) {
           bins.add_empty();
           continue;
         }
         const Lane* const from = plane + rows[y].start * dims.width + columns[x].start;
-        const auto add = [&](const auto& fold) __attribute__((always_inline)) {
-          bins.add({fold(from, height, dims.width, order, watch)});
-        };
-        if (width <= kLanes) {
-          add(BinRows<Lane, V, 1>(width, end));
-        } else if (width <= 2 * kLanes) {
-          add(BinRows<Lane, V, 2>(width, end));
-        } else if (width <= 3 * kLanes) {
-          add(BinRows<Lane, V, 3>(width, end));
-        } else {
-          add(BinRows<Lane, V, 4>(width, end));
-        }
+        with_bin_rows<Lane, V, kMostRowVectors>(columns[x].end - columns[x].start, end,
+                                                [&](const auto& fold) __attribute__((always_inline)) {
+                                                  bins.add({fold(from, height, dims.width, order, watch)});
+                                                });
       }
     }
   }

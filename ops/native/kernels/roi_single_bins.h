@@ -9,21 +9,18 @@ namespace {
 
 template <class Key>
 class SingleBinsPool {
-  using V = Vector<Key, kVectorBytes>;
-  static constexpr int64_t kLanes = kVectorBytes / sizeof(Key);
-
  public:
   // Returns whether all is pooled: where a number was NaN, keys have to pool the unit.
   static bool run(const RoiJob& job, int64_t number, void*) {
     const RoiUnit unit = job.units[number];
     const int64_t first = unit.block * kSingleBinsChannels, count = channels_from(job, first, kSingleBinsChannels),
-                  step = single_bins_channels_at_once(count, bytes_of_channel(job, unit));
-    SingleBinsPool pool(job, unit.image);
-    for (int64_t from = 0; from < count && !pool.has_nan_; from += step) {
-      const RoiChannels channels = {first + from, count - from < step ? count - from : step};
-      for (int64_t i = unit.begin; i < unit.end; ++i) pool.pool(job.rois_by_image[i], channels);
+                  step = single_bins_channels_at_once(count, bytes_of_channel(job, unit)),
+                  widest = widest_of(job, unit);
+    bool has_nan = false;
+    for (int64_t from = 0; from < count && !has_nan; from += step) {
+      has_nan = pool_by<16>(job, unit, widest, {first + from, count - from < step ? count - from : step});
     }
-    return !pool.has_nan_;
+    return !has_nan;
   }
 
  private:
@@ -42,63 +39,59 @@ class SingleBinsPool {
     return bytes < plane ? bytes : plane;
   }
 
-  SingleBinsPool(const RoiJob& job, int64_t image)
-      : job_(job),
-        order_(job.order),
-        area_(job.dims.height * job.dims.width),
-        planes_(static_cast<const Key*>(job.x) + (image * job.dims.channels + job.channels.first) * area_),
-        end_(end_of_planes<Key>(job)) {}
-
-  void pool(int64_t roi, RoiChannels channels) {
-    const RoiWindow rows = job_.rows[roi], columns = job_.columns[roi];
-    Key* const to = static_cast<Key*>(job_.y) + roi * job_.dims.channels + job_.channels.first + channels.first;
-    const int64_t width = columns.end - columns.start, height = rows.end - rows.start;
-    if (width <= 0 || height <= 0) {
-      for (int64_t channel = 0; channel < channels.count; ++channel) to[channel] = Key{};  // M9
-      return;
+  // Columns of the unit's widest bin.
+  static int64_t widest_of(const RoiJob& job, const RoiUnit& unit) {
+    int32_t widest = 0;
+    for (int64_t i = unit.begin; i < unit.end; ++i) {
+      const RoiWindow columns = job.columns[job.rois_by_image[i]];
+      const int32_t width = columns.end - columns.start;
+      if (width > widest) widest = width;
     }
-    const Bin bin = {planes_ + channels.first * area_ + rows.start * job_.dims.width + columns.start, height, width};
-    if (width <= kLanes) return fold_part<16>(bin, channels, to);
-    if (width <= 2 * kLanes) return fold_all<V, 2>(bin, channels, to);
-    if (width <= 3 * kLanes) return fold_all<V, 3>(bin, channels, to);
-    fold_all<V, 4>(bin, channels, to);
+    return widest;
   }
 
-  struct Bin {
-    const Key* from;  // of the first channel
-    int64_t height, width;
-  };
-
-  // Rows of a vector at most, in the narrowest vectors that they fit: of these the fewest lanes are compared in the
-  // end.
+  // In the narrowest vectors that the widest bin fits: of these the fewest lanes are compared in the end. To choose
+  // for each bin would take as long as to fold it.
   template <int bytes>
-  void fold_part(Bin bin, RoiChannels channels, Key* to) {
-    if constexpr (bytes < kVectorBytes) {
-      if (bin.width > bytes / static_cast<int64_t>(sizeof(Key))) return fold_part<2 * bytes>(bin, channels, to);
-    }
-    fold_all<Vector<Key, bytes>, 1>(bin, channels, to);
+  static bool pool_by(const RoiJob& job, const RoiUnit& unit, int64_t widest, RoiChannels channels) {
+    using V = Vector<Key, bytes>;
+    const bool fits = widest <= bytes / static_cast<int64_t>(sizeof(Key));
+    if (fits) return pool<V, 1>(job, unit, channels);
+    if constexpr (bytes < kVectorBytes) return pool_by<2 * bytes>(job, unit, widest, channels);
+    return pool<V, kMostRowVectors>(job, unit, channels);
   }
 
-  // Of each of these channels.
-  template <class W, int vectors>
-  ONNX_MAXPOOL_NOINLINE void fold_all(Bin bin, RoiChannels channels, Key* to) {
-    const ValueOrder<Key> order = order_;
-    const BinRows<Key, W, vectors> fold(bin.width, end_);
-    const int64_t area = area_, pitch = job_.dims.width;
-    NanWatch<W> watch;
-    for (int64_t channel = 0; channel < channels.count; ++channel) {
-      const W best = fold(bin.from + channel * area, bin.height, pitch, order, watch);
-      to[channel] = order.from_key(greatest_lane<Key>(best));
+  // Returns whether a number was NaN.
+  template <class V, int vectors>
+  ONNX_MAXPOOL_NOINLINE static bool pool(const RoiJob& job, const RoiUnit& unit, RoiChannels channels) {
+    const RoiDims& dims = job.dims;
+    const ValueOrder<Key> order(job.order);
+    const int64_t area = dims.height * dims.width, pitch = dims.width, count = channels.count,
+                  first = job.channels.first + channels.first;
+    const Key* const planes = static_cast<const Key*>(job.x) + (unit.image * dims.channels + first) * area;
+    const Key* const end = end_of_planes<Key>(job);
+    Key* const y = static_cast<Key*>(job.y) + first;
+    NanWatch<V> watch;
+    for (int64_t i = unit.begin; i < unit.end; ++i) {
+      const int64_t roi = job.rois_by_image[i];
+      const RoiWindow rows = job.rows[roi], columns = job.columns[roi];
+      Key* const to = y + roi * dims.channels;
+      if (is_empty(rows) || is_empty(columns)) {
+        for (int64_t channel = 0; channel < count; ++channel) to[channel] = Key{};  // M9
+        continue;
+      }
+      const Key* const from = planes + rows.start * pitch + columns.start;
+      const int64_t height = rows.end - rows.start;
+      with_bin_rows<Key, V, vectors>(
+          columns.end - columns.start, end, [=, &watch](const auto& fold) __attribute__((always_inline)) {
+            const Key* plane = from;
+            for (int64_t channel = 0; channel < count; ++channel, plane += area) {
+              to[channel] = order.from_key(greatest_lane<Key>(fold(plane, height, pitch, order, watch)));
+            }
+          });
     }
-    has_nan_ |= watch.any();
+    return watch.any();
   }
-
-  const RoiJob& job_;
-  const ValueOrder<Key> order_;
-  const int64_t area_;
-  const Key* const planes_;  // of the image
-  const Key* const end_;     // of the tensor
-  bool has_nan_ = false;
 };
 
 }  // namespace

@@ -227,8 +227,8 @@ void RoiCost::reckon_few_channels(double weight) {
                         (is_64 ? kLineRow : kNarrowerLineRow) * all(sums_.line_rows) +
                         (is_64 ? kLineVector : kNarrowerLineVector) * all(sums_.line_vectors) +
                         bins_x * kWideBin * all(sums_.line_bins);
-  const double of_bin =
-      fold.bin * all(sums_.row_rois) + fold.row * all(sums_.bin_rows) + fold.vector * all(sums_.row_vectors);
+  const double of_bin = (shape_.has_single_bins() ? fold.only_bin : fold.bin) * all(sums_.row_rois) +
+                        fold.row * all(sums_.bin_rows) + fold.vector * all(sums_.row_vectors);
   few_channels_ = number(shape_.bins_y) * (of_row + bins_x * of_bin) + lookups.piece_row * all(sums_.piece_rows) +
                   lookups.lookup * all(sums_.lookups) + lookups.line * weight * sums_.lookup_rows +
                   lookups.repeated_row * all(sums_.repeated_rows);

@@ -77,11 +77,11 @@ struct LookupCosts {
 ONNX_MAXPOOL_COST LookupCosts kLookups = {57, 27, 14, 2, 1.5, 5}, kNarrowerLookups = {100, 8, 17, 1.5, 5, 10};
 
 // The same of bins that are folded from the map: an ROI that is one bin, as others cost kFewChannelsRoi; and for each
-// channel a bin, a row of the map, and as many of its cells as a vector has.
+// channel such a bin, one of several, a row of the map, and as many of its cells as a vector has.
 struct FoldCosts {
-  double roi, bin, row, vector;
+  double roi, only_bin, bin, row, vector;
 };
-ONNX_MAXPOOL_COST FoldCosts kFolds = {25, 12, 2.5, 1}, kNarrowerFolds = {30, 12, 1.5, 1.4};
+ONNX_MAXPOOL_COST FoldCosts kFolds = {18, 3, 12, 2.5, 1}, kNarrowerFolds = {18, 4, 12, 1.5, 1.4};
 
 // The cells mode: an ROI; and for each channel a bin, and a cell. Where bins differ in their cells, jumps are not
 // foreseen; where each has one, they are.
@@ -94,7 +94,7 @@ struct RoughCosts {
   double fold_roi, fold, lookups_roi, lookups;
   double pack, roi, single_bin_roi, bins_row, bin, column;
 };
-constexpr RoughCosts kRough = {25, 15, 75, 16, 2, 15, 35, 30, 14, 2};
+constexpr RoughCosts kRough = {20, 7, 75, 16, 2, 15, 35, 30, 14, 2};
 
 // Not fitted, too: to find a window, before there is a plan; and where those of many ROIs are found at once.
 constexpr double kWindow = 15, kWindowOfMany = 2;
