@@ -71,8 +71,7 @@ class JobCost {
       all += map_rows_ * (cost.row + cost.row_vector * vectors(columns_.size));
     }
     if (sliding) {
-      const PoolAxis& axis = job_.columns;
-      const SlideWork work = slide_work(vectors(axis.step * (axis.count - 1) + axis.length));
+      const SlideWork work = slide_work(vectors(reach_of(job_.columns)));
       all += lines_ * cost.slide * (1.5 * work.combined + work.taken);
     } else {
       all += lines_ * gathered(cost.gather_round, cost.gathered_vector);

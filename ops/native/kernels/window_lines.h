@@ -46,8 +46,7 @@ inline void choose_parts(ColumnPlan& plan, int64_t shortest, int64_t longest, in
 inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   const PoolAxis& axis = job.columns;
   ColumnPlan plan = {Columns::gathered, false, 0, axis.size, 0, axis.size, 1, 1};
-  const int64_t wanted = axis.step * (axis.count - 1) + axis.length;
-  plan.uniform = has_step(axis) && wanted < 4 * axis.size + 1024;
+  plan.uniform = may_hold_padding(axis);
   if (!plan.uniform) {
     int64_t shortest = axis.size, longest = 0;
     for (int64_t i = 0; i < axis.count; ++i) {
@@ -59,9 +58,9 @@ inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
     return plan;
   }
   plan.start = axis.first;
-  plan.pitch = wanted;
+  plan.pitch = reach_of(axis);
   plan.before = axis.first < 0 ? -axis.first : 0;
-  const int64_t begin = axis.first < 0 ? 0 : axis.first, end = axis.first + wanted;
+  const int64_t begin = axis.first < 0 ? 0 : axis.first, end = axis.first + plan.pitch;
   plan.cells = (end < axis.size ? end : axis.size) - begin;
   if (axis.count > 1 && decimation(axis.length, axis.step, lanes) > 0) {
     plan.kind = Columns::sliding;

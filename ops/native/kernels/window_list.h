@@ -29,6 +29,13 @@ ONNX_MAXPOOL_INLINE Window window_at(const PoolAxis& axis, int64_t i) {
 // Whether windows start as many cells apart and are as long as each other, but for what lies beside the map.
 inline bool has_step(const PoolAxis& axis) { return !axis.even && axis.grain == 1; }
 
+// Cells from the start of the first of `count` such windows to the end of the last one.
+inline int64_t reach_of(const PoolAxis& axis, int64_t count) { return axis.step * (count - 1) + axis.length; }
+inline int64_t reach_of(const PoolAxis& axis) { return reach_of(axis, axis.count); }
+
+// Whether a line of cells may hold the padding of such windows: not where it would be much longer than a row.
+inline bool may_hold_padding(const PoolAxis& axis) { return has_step(axis) && reach_of(axis) < 4 * axis.size + 1024; }
+
 // `count` windows from the `first`-th on, to `to`. Even ones by additions: the quotients of i*n / count are followed by
 // their remainders, as to divide for each would take longer than pooling a small one.
 inline void list_windows(const PoolAxis& axis, int64_t first, int64_t count, Window* to) {

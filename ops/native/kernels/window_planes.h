@@ -79,12 +79,10 @@ class PlanesPool {
     return {begin, begin + per_unit < groups(job) ? begin + per_unit : groups(job)};
   }
 
-  static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-
   // The vectors of the largest stage of so many rows of the map that have so many rows of windows.
   static int64_t vectors_of(const PoolJob& job, int64_t rows, int64_t counts) {
-    const int64_t cells = rows * greater(job.columns.size, job.columns.count), windows = counts * job.columns.count;
-    return greater(cells, windows) + kLanes;
+    const int64_t cells = rows * max(job.columns.size, job.columns.count), windows = counts * job.columns.count;
+    return max(cells, windows) + kLanes;
   }
   // Slices of the output that are folded at once, so that they have vectors' worth of windows.
   static int64_t slices_at_once(const PoolJob& job) {
@@ -100,7 +98,7 @@ class PlanesPool {
       return {bands.outputs, bands.count, bands.vectors * inner + kLanes, 0};
     }
     const int64_t outputs = job.rows.count * job.columns.count;
-    const int64_t vectors = greater(vectors_of(job, job.rows.size, job.rows.count), slices_at_once(job) * outputs);
+    const int64_t vectors = max(vectors_of(job, job.rows.size, job.rows.count), slices_at_once(job) * outputs);
     if (vectors > kMostVectors) return {0, 0, 0, 0};
     if (job.depth.size * outputs <= 2 * kMostVectors) return {job.depth.count, 1, vectors, job.depth.size * outputs};
     const Bands bands = banded(job.depth, 2 * kMostVectors / outputs);

@@ -68,10 +68,10 @@ class RowsPool : public UnitsOfLines {
     const int64_t count = windows_per_piece(job);
     int64_t cells = axis.size;
     if (sliding) {
-      cells = axis.step * (count - 1) + axis.length;
+      cells = reach_of(axis, count);
     } else if (!is_one_piece(job)) {
       const int64_t n = axis.size / axis.grain;
-      const int64_t wanted = axis.even ? count * (n / axis.count + 1) + 1 : axis.step * (count - 1) + axis.length;
+      const int64_t wanted = axis.even ? count * (n / axis.count + 1) + 1 : reach_of(axis, count);
       if (wanted < n) cells = wanted * axis.grain;
     }
     return (cells / kLanes + kBeyondLine) * kLanes;
@@ -206,7 +206,7 @@ class RowsPool : public UnitsOfLines {
     const PoolAxis& axis = job_.columns;
     if (sliding) {
       const int64_t start = axis.first + piece.first * axis.step;
-      return {start, start + axis.step * (piece.count - 1) + axis.length};
+      return {start, start + reach_of(axis, piece.count)};
     }
     if (axis.windows) return {0, axis.size};
     return {piece.windows[0].start, piece.windows[piece.count - 1].end};

@@ -95,9 +95,6 @@ class ShortWindows {
   using Best = Cells<Lane, indexed>;
   using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
-  static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-  static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-
   // Lines one after the other.
   template <int length>
   ONNX_MAXPOOL_NOINLINE void pool_lines(const Element* plane, Window depth, Window lines, Writer& unit_writer) {
@@ -192,7 +189,7 @@ class ShortWindows {
 
   // The columns from this one on: nothing outside of the tensor is read.
   ONNX_MAXPOOL_RARE Best best_at_edge(const Element* plane, Window depth, Window rows, int64_t column) {
-    const int64_t begin = greater(column, 0), end = lesser(column + kLanes, width_);
+    const int64_t begin = max<int64_t>(column, 0), end = min(column + kLanes, width_);
     Best best = padding<Lane, indexed>();
     Watch watch;
     if (begin >= end) return best;

@@ -28,9 +28,7 @@ constexpr int64_t kBeyondLine = kMostApart + 2;
 
 // Which windows slide.
 inline bool is_sliding(const PoolAxis& axis, int64_t lanes) {
-  // Not where padding would make the line much longer than its row.
-  return has_step(axis) && axis.count > 1 && axis.step >= 1 && axis.step <= most_apart(lanes) &&
-         axis.step * (axis.count - 1) + axis.length < 4 * axis.size + 1024;
+  return may_hold_padding(axis) && axis.count > 1 && axis.step >= 1 && axis.step <= most_apart(lanes);
 }
 
 // How many cells of a line become one, so that windows are near enough; 0 where that makes none so, or where windows

@@ -42,9 +42,9 @@ struct WalkVectors {
   int64_t written, read;
 };
 inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
-  const int64_t written = (columns.count + lanes - 1) / lanes,
-                reached = columns.step * (columns.count - 1) + columns.length, map_end = columns.size - columns.first;
-  return {written, (reached < map_end ? reached : map_end) > written * lanes * columns.step ? written + 1 : written};
+  const int64_t written = (columns.count + lanes - 1) / lanes, reached = reach_of(columns),
+                map_end = columns.size - columns.first;
+  return {written, min(reached, map_end) > written * lanes * columns.step ? written + 1 : written};
 }
 
 constexpr int64_t kMostTailVectors = 256;  // of rows

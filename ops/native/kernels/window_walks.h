@@ -107,7 +107,7 @@ class Walks {
       if (whole > 0 && lines.start == 0) {
         if (number == together) {
           number = 0;
-          together = lesser(whole, at_once);
+          together = min(whole, at_once);
           if (together > 1) {
             band.tails_wanted = together;
             pool_band(band, writer);
@@ -120,7 +120,7 @@ class Walks {
       }
       for (int64_t y = lines.start; y < lines.end && !has_nan_; y += kBand) {
         band.begin = y;
-        band.end = lesser(y + kBand, lines.end);
+        band.end = min(y + kBand, lines.end);
         pool_band(band, writer);
       }
       return !has_nan_;
@@ -131,9 +131,6 @@ class Walks {
   bool has_nan() const { return has_nan_; }
 
  private:
-  static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-  static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-
   // Of a line's vector.
   LaneLimits<Lane, indexed> limits_from(int64_t vector) const {
     const int64_t column = column_ + vector * kLanes;
@@ -298,13 +295,13 @@ class Walks {
     // A window that reaches beyond the map has the row at its edge, so that this row will do for those that there are
     // not: so many rows are `pace` cells apart.
     const int64_t first_row = job_.rows.first + band.begin * row_step;
-    int64_t at = lesser(greater(first_row, 0), last_row) * width + column;
+    int64_t at = min(max<int64_t>(first_row, 0), last_row) * width + column;
     int64_t pace = first_row < 0 || first_row >= last_row ? 0 : width;
     int64_t alike = first_row < 0 ? -first_row : first_row < last_row ? last_row - first_row : INT64_MAX;
     // Whether some row does not lie in the tensor, or some vector of windows in the unit's outputs.
     const int64_t least = x_ - band.first, most = reader.end - band.first - kRead * kLanes;
     const int64_t end_row =
-        lesser(first_row + (lines - 1) * row_step + job_.rows.length - 1 + windows.beyond(), last_row);
+        min(first_row + (lines - 1) * row_step + job_.rows.length - 1 + windows.beyond(), last_row);
     const bool is_at_end = at < least || end_row * width + column + (band.slices - 1) * slice_ > most ||
                            begin + (lines - 1) * count + (vectors - 1) * kLanes > write.last;
     const int flags = (first_vector > 0 ? kHasLeft : 0) | (first_vector + vectors < vectors_.read ? kHasRight : 0) |
@@ -399,7 +396,7 @@ class Walks {
 
   // Cells of which not all lie in the tensor.
   ONNX_MAXPOOL_RARE const Element* copy_cells(Element* to, const Element* from, int64_t cells) const {
-    const int64_t begin = greater(x_ - from, 0), end = lesser(reader_.end - from, cells);
+    const int64_t begin = max<int64_t>(x_ - from, 0), end = min(reader_.end - from, cells);
     __builtin_memset(to, 0, static_cast<size_t>(cells) * sizeof(Element));
     if (begin < end) __builtin_memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(Element));
     return to;

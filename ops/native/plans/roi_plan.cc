@@ -121,42 +121,15 @@ Trials::Costs times(const Ways& ways) {
   return costs;
 }
 
-}  // namespace
-
-uint64_t number_of(const RoiShape& shape) {
-  uint64_t number = 0;
-  for (int64_t size : {shape.images, shape.channels, shape.height, shape.width,
-                       int64_t{63 - __builtin_clzll(static_cast<uint64_t>(shape.rois))}, int64_t{shape.threads > 1}}) {
-    constexpr uint64_t kPrime = 0x100000001b3;  // FNV's
-    number = (number + static_cast<uint64_t>(size)) * kPrime;
-  }
-  return number;
+// By the rule for small runs, if this is one.
+bool set_if_small(const RoiShape& shape, const RoiWindows& windows, RoiPlan& plan) {
+  const auto mode = small_mode(shape, windows);
+  if (mode) set_small_plan(shape, windows, mode, plan);
+  return mode != nullptr;
 }
 
-bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
-  constexpr int64_t kBlockBytes = 16;
-  const int64_t of_channel = dims.bins_y * dims.bins_x * static_cast<int64_t>(element_size);
-  return of_channel > kBlockBytes && static_cast<size_t>(dims.rois * dims.channels * of_channel) > threshold;
-}
-
-RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShape* trials) {
-  RoiPlan plan{};
-  const auto is_small = [&] {
-    const auto mode = small_mode(shape, windows);
-    if (mode) set_small_plan(shape, windows, mode, plan);
-    return mode != nullptr;
-  };
-  const int64_t outputs = shape.rois * shape.channels * shape.bins_y * shape.bins_x;
-  if (outputs <= kFewestOutputs && is_small()) return plan;
-  constexpr size_t kHalf = TrialsByShape::kShapes / 2;
-  const size_t most = outputs <= kFewOutputs ? kHalf : TrialsByShape::kShapes;
-  Trials* const known = trials ? trials->find(number_of(shape), most) : nullptr;
-  if (known) {
-    if (KeptWay::set(shape, windows, *known, plan)) return plan;
-    known->count_run();
-  }
-  // A small run is planned only to find a way for those that will be like it.
-  if ((!known || known->kept() != 0) && is_small()) return plan;
+// By the model of cost, or by what is known of such runs.
+void choose_plan(const RoiShape& shape, const RoiWindows& windows, Trials* known, RoiPlan& plan) {
   const Planner planner(shape, windows);
   Ways ways;
   planner.find_ways(1, ways);
@@ -186,6 +159,40 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   }
   plan.trials = turn.is_trial ? known : nullptr;
   plan.turn = turn;
+}
+
+}  // namespace
+
+uint64_t number_of(const RoiShape& shape) {
+  uint64_t number = 0;
+  for (int64_t size : {shape.images, shape.channels, shape.height, shape.width,
+                       int64_t{63 - __builtin_clzll(static_cast<uint64_t>(shape.rois))}, int64_t{shape.threads > 1}}) {
+    constexpr uint64_t kPrime = 0x100000001b3;  // FNV's
+    number = (number + static_cast<uint64_t>(size)) * kPrime;
+  }
+  return number;
+}
+
+bool streams(const RoiDims& dims, size_t element_size, size_t threshold) {
+  constexpr int64_t kBlockBytes = 16;
+  const int64_t of_channel = dims.bins_y * dims.bins_x * static_cast<int64_t>(element_size);
+  return of_channel > kBlockBytes && static_cast<size_t>(dims.rois * dims.channels * of_channel) > threshold;
+}
+
+RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShape* trials) {
+  RoiPlan plan{};
+  const int64_t outputs = shape.rois * shape.channels * shape.bins_y * shape.bins_x;
+  if (outputs <= kFewestOutputs && set_if_small(shape, windows, plan)) return plan;
+  constexpr size_t kHalf = TrialsByShape::kShapes / 2;
+  const size_t most = outputs <= kFewOutputs ? kHalf : TrialsByShape::kShapes;
+  Trials* const known = trials ? trials->find(number_of(shape), most) : nullptr;
+  if (known) {
+    if (KeptWay::set(shape, windows, *known, plan)) return plan;
+    known->count_run();
+  }
+  // A small run is planned only to find a way for those that will be like it.
+  if ((!known || known->kept() != 0) && set_if_small(shape, windows, plan)) return plan;
+  choose_plan(shape, windows, known, plan);
   return plan;
 }
 
