@@ -145,12 +145,12 @@ static inline int64_t channels_of_block(const RoiJob& job, int64_t block, int64_
 
 // A unit of kSingleBinsChannels that has more ROIs than this is taken to read all of its channels.
 constexpr int64_t kSingleBinsRois = 64;
-// How many channels all ROIs of such a unit read before any reads others: all, or, where these have more than kMost
-// bytes, as many as have half of that, or one. Without a division where they have no more.
+// How many channels all ROIs of such a unit read before any reads others: all, or, where these have more bytes than
+// this, as many as have half of that, or one. Without a division where they have no more.
+constexpr int64_t kSingleBinsBytes = int64_t{1} << 19;
 static inline int64_t single_bins_channels_at_once(int64_t channels, int64_t channel_bytes) {
-  constexpr int64_t kMost = int64_t{1} << 19;
-  if (channels * channel_bytes <= kMost) return channels;
-  return channel_bytes < kMost / 2 ? kMost / 2 / channel_bytes : 1;
+  if (channels * channel_bytes <= kSingleBinsBytes) return channels;
+  return channel_bytes < kSingleBinsBytes / 2 ? kSingleBinsBytes / 2 / channel_bytes : 1;
 }
 
 // One kernel for elements of one width. Units may run in any order and on any thread, each with `scratch_bytes(job)` of

@@ -14,7 +14,7 @@ class SingleBinsPool {
   static bool run(const RoiJob& job, int64_t number, void*) {
     const RoiUnit unit = job.units[number];
     const int64_t first = unit.block * kSingleBinsChannels, count = channels_from(job, first, kSingleBinsChannels),
-                  step = single_bins_channels_at_once(count, bytes_of_channel(job, unit)),
+                  step = single_bins_channels_at_once(count, bytes_of_channel(job, unit, count)),
                   widest = widest_of(job, unit);
     bool has_nan = false;
     for (int64_t from = 0; from < count && !has_nan; from += step) {
@@ -24,13 +24,13 @@ class SingleBinsPool {
   }
 
  private:
-  // Bytes of each channel that a unit reads more than once, at most: those of its ROIs, with one more line of memory
-  // for each row, or all. An only ROI reads nothing again.
-  static int64_t bytes_of_channel(const RoiJob& job, const RoiUnit& unit) {
+  // Bytes of each of so many channels that a unit reads more than once, at most: those of its ROIs, with one more line
+  // of memory for each row, or all. An only ROI reads nothing again. Where all are few, no sum makes a difference.
+  static int64_t bytes_of_channel(const RoiJob& job, const RoiUnit& unit, int64_t channels) {
     constexpr int64_t kSize = sizeof(Key), kLine = 64;
     const int64_t plane = job.dims.height * job.dims.width * kSize, rois = unit.end - unit.begin;
     if (rois == 1) return 0;
-    if (rois > kSingleBinsRois) return plane;
+    if (rois > kSingleBinsRois || channels * plane <= kSingleBinsBytes) return plane;
     int64_t bytes = 0;
     for (int64_t i = unit.begin; i < unit.end; ++i) {
       const RoiWindow rows = job.rows[job.rois_by_image[i]], columns = job.columns[job.rois_by_image[i]];
