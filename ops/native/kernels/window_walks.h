@@ -300,8 +300,7 @@ class Walks {
     int64_t alike = first_row < 0 ? -first_row : first_row < last_row ? last_row - first_row : INT64_MAX;
     // Whether some row does not lie in the tensor, or some vector of windows in the unit's outputs.
     const int64_t least = x_ - band.first, most = reader.end - band.first - kRead * kLanes;
-    const int64_t end_row =
-        min(first_row + (lines - 1) * row_step + job_.rows.length - 1 + windows.beyond(), last_row);
+    const int64_t end_row = min(first_row + (lines - 1) * row_step + job_.rows.length - 1 + windows.beyond(), last_row);
     const bool is_at_end = at < least || end_row * width + column + (band.slices - 1) * slice_ > most ||
                            begin + (lines - 1) * count + (vectors - 1) * kLanes > write.last;
     const int flags = (first_vector > 0 ? kHasLeft : 0) | (first_vector + vectors < vectors_.read ? kHasRight : 0) |
