@@ -18,7 +18,7 @@ class SingleBinsPool {
                   widest = widest_of(job, unit);
     bool has_nan = false;
     for (int64_t from = 0; from < count && !has_nan; from += step) {
-      has_nan = pool_by<16>(job, unit, widest, {first + from, count - from < step ? count - from : step});
+      has_nan = pool_by<16>(job, unit, widest, {first + from, min(count - from, step)});
     }
     return !has_nan;
   }
@@ -36,7 +36,7 @@ class SingleBinsPool {
       const RoiWindow rows = job.rows[job.rois_by_image[i]], columns = job.columns[job.rois_by_image[i]];
       bytes += (rows.end - rows.start) * ((columns.end - columns.start) * kSize + kLine);
     }
-    return bytes < plane ? bytes : plane;
+    return min(bytes, plane);
   }
 
   // Columns of the unit's widest bin.
@@ -44,8 +44,7 @@ class SingleBinsPool {
     int32_t widest = 0;
     for (int64_t i = unit.begin; i < unit.end; ++i) {
       const RoiWindow columns = job.columns[job.rois_by_image[i]];
-      const int32_t width = columns.end - columns.start;
-      if (width > widest) widest = width;
+      widest = max(widest, columns.end - columns.start);
     }
     return widest;
   }
