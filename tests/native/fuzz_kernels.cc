@@ -331,8 +331,9 @@ void fuzz_window_kernels(ByteSource& source, bool numbers, bool are_short) {
     job.rows = short_axis(source, 1 + source.below(source.one_in(8) ? 150 : 20), other, rows);
     job.columns = short_axis(source, source.one_in(4) ? 3 * width : width, length, columns);
   } else if (large) {  // windows of many cells
-    job.depth = whole_axis(1, depth);
-    job.rows = whole_axis(1, rows);
+    depth.clear();
+    job.depth = source.one_in(4) ? some_axis(source, 1, depth, 3) : whole_axis(1, depth);
+    job.rows = source.one_in(4) ? some_axis(source, 1, rows, 3) : whole_axis(1, rows);
     job.columns = some_axis(source, (1 << 15) + source.below(1 << 14), columns, 3);
   } else {
     job.rows = some_axis(source, 1 + source.below(30), rows);

@@ -118,11 +118,16 @@ class Pooled {
 
 // Planes of nearly as many cells as there are positions of 16 bits, and of a few more.
 const std::vector<WindowCase>& large_cases() {
+  using window_axis::even;
   using window_axis::sliding;
   static const std::vector<WindowCase> all = {
       {"32,761 cells", 1, sliding(1), sliding(181, 3, 1, 1), sliding(181, 3, 1, 1)},
       {"32,761 cells, by doubling", 1, sliding(1), sliding(181, 6, 2, 2), sliding(181, 5, 2, 2)},
       {"33,124 cells", 1, sliding(1), sliding(182, 3, 1, 1), sliding(182, 3, 1, 1)},
+      {"a row of large windows", 2, sliding(1), even(1, 1), even(40000, 2)},
+      {"the same row three times", 2, sliding(1), even(1, 3), even(40000, 2)},
+      {"the same by padding", 2, sliding(1), sliding(1, 2, 1, 1), sliding(40000, 20000, 20000)},
+      {"the same slice three times", 2, even(1, 3), even(1, 1), even(40000, 2)},
   };
   return all;
 }
@@ -144,6 +149,7 @@ void check(const Kernels& kernels) {
     }
   }
   for (const WindowCase& each : large_cases()) {
+    pool(each, ElementType::uint8_, Indices::of_64_bits, Values::few_maxima);
     pool(each, ElementType::float16_, Indices::of_32_bits, Values::few_maxima);
   }
   std::printf("%s: %d plans of %d jobs\n", kernels.target, plans, jobs);

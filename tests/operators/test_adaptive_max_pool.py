@@ -123,6 +123,16 @@ def test_ties_nan_and_zeros_in_a_large_map(element_type: str, sizes: tuple[int, 
     assert_same(y.reshape(4, -1), np.take_along_axis(cells, expected, -1))
 
 
+@pytest.mark.parametrize("element_type", ["float16", "bfloat16", "float"])
+def test_a_row_that_several_rows_of_windows_share(element_type: str) -> None:
+    """A1: an axis of one cell has as many windows as its size says, however large the windows are."""
+    x = np.random.default_rng(8).integers(-100, 100, (2, 2, 1, 1, 40_000)).astype(dtype_of(element_type))
+    given = feeds(x, (2, 3, 2))
+    proto = model(NAME, OPSET, given, with_index=True)
+    for actual, expected in zip(native(proto, given), reference(proto, given), strict=True):
+        assert_same(actual, expected)
+
+
 @both
 def test_the_first_cell_is_row_major(run: Run) -> None:
     """G5: a later row does not win by an earlier column."""

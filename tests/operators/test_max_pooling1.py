@@ -153,6 +153,16 @@ def test_the_first_maximum_of_a_large_map(element_type: str) -> None:
     assert indices.ravel().tolist() == [plane * 36_865 + int(cells[plane].argmax()) for plane in range(len(places))]
 
 
+@pytest.mark.parametrize("element_type", ["int8", "float16", "float"])
+def test_a_row_that_several_rows_of_large_windows_share(element_type: str) -> None:
+    """P4: windows that reach beyond an axis of one cell are windows of that cell."""
+    x = np.random.default_rng(8).integers(0, 100, (2, 2, 1, 40_000)).astype(dtype_of(element_type))
+    axes = {"window_size": [2, 20_000], "strides": [1, 20_000], "start_padding": [1, 0], "end_padding": [1, 0]}
+    proto = model(NAME, 5, {"X": x}, with_index=True, **axes)
+    for actual, expected in zip(native(proto, {"X": x}), reference(proto, {"X": x}), strict=True):
+        assert_same(actual, expected)
+
+
 def test_nan_is_no_warning() -> None:
     x = np.full((1, 1, 5, 5), np.nan, np.float16)
     with warnings.catch_warnings():

@@ -20,9 +20,10 @@ class LargeWindowPool {
   static constexpr int64_t kBlock = 8 * kSearched;
 
  public:
-  // Whether the job's windows are of one row, as those of whole maps are (operators/window_op.cc), and large enough.
+  // Whether the job's windows are one row of them, of a map of one row, as those of whole maps are
+  // (operators/window_op.cc), and large enough. An axis of one cell may have several windows.
   static bool takes(const PoolJob& job) {
-    if (job.depth.size > 1 || job.rows.size > 1) return false;
+    if (!is_flat(job) || job.rows.size > 1 || job.rows.count > 1) return false;
     // No other one is smaller than these: it is clipped less, or its edges are rounded as well.
     const Window first = window_at(job.columns, 0), last = window_at(job.columns, job.columns.count - 1);
     const int64_t smallest =
