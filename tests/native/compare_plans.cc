@@ -1,4 +1,4 @@
-// Runs every plan that there is for random ROIs, and tells how often the one that the model of cost chooses
+// Runs every plan that there is for random ROIs, and tells how often the one that the cost model chooses
 // (plans/roi_cost.h) is the fastest, and how far off it is otherwise; and the same of the one that a node takes after
 // its trials (plans/trials.h):
 //

@@ -1,4 +1,4 @@
-// Runs random jobs of windows by every plan, and tells how often the one that the model of cost chooses
+// Runs random jobs of windows by every plan, and tells how often the one that the cost model chooses
 // (kernels/window_cost.h) is the fastest, and how far off it is otherwise; and the same of the one that a node takes
 // after its trials (plans/trials.h):
 //

@@ -1,4 +1,4 @@
-// Fits the constants of the model of cost of ROIs (plans/roi_cost.h) to times of random ROIs:
+// Fits the constants of the cost model of ROIs (plans/roi_cost.h) to times of random ROIs:
 //
 //   cmake -S . -B build/costs -G Ninja -DONNX_MAXPOOL_TESTS=ON
 //   cmake --build build/costs --target measure_roi_costs && build/costs/tests/native/measure_roi_costs SEED ROWS ROUNDS

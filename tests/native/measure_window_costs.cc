@@ -1,4 +1,4 @@
-// Fits the constants of the model of cost of windows (kernels/window_cost.h) to times of random jobs:
+// Fits the constants of the cost model of windows (kernels/window_cost.h) to times of random jobs:
 //
 //   cmake -S . -B build/costs -G Ninja -DONNX_MAXPOOL_TESTS=ON
 //   cmake --build build/costs --target measure_window_costs && build/costs/tests/native/measure_window_costs SEED JOBS

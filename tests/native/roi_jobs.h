@@ -1,4 +1,4 @@
-// Random ROIs, and what a plan takes to pool them: what the programs that judge the model of cost (plans/roi_cost.h)
+// Random ROIs, and what a plan takes to pool them: what the programs that judge the cost model (plans/roi_cost.h)
 // share.
 #pragma once
 

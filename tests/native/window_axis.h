@@ -1,4 +1,4 @@
-// The windows along an axis, with their list: for tests, and for programs that judge the model of cost.
+// The windows along an axis, with their list: for tests, and for programs that judge the cost model.
 #pragma once
 
 #include <cstdint>

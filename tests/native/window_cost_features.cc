@@ -1,5 +1,6 @@
 #include "window_cost_features.h"
 
+#include "kernels/window_cell_types.h"
 #include "kernels/window_cost.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {

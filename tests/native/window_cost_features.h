@@ -1,4 +1,4 @@
-// The model of cost of windows (kernels/window_cost.h) as a sum over its constants. Compiled once per target, as the
+// The cost model of windows (kernels/window_cost.h) as a sum over its constants. Compiled once per target, as the
 // kernels are.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Random jobs of windows, and what each plan takes for them: what the programs that judge the model of cost
+// Random jobs of windows, and what each plan takes for them: what the programs that judge the cost model
 // (kernels/window_cost.h) share.
 #pragma once
 

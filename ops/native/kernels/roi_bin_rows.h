@@ -28,16 +28,16 @@ class BinRows {
                                    Watch& watch) const {
     const int64_t last_vector = vectors == 1 ? 0 : width_ - kLanes, last = height - 1;
     V bests[vectors];
-    const auto key_at = [&](const Lane* at) __attribute__((always_inline)) {
+    const auto key_at = [&](const Lane* at) ONNX_MAXPOOL_INLINED {
       return order.to_key(vectors == 1 ? load_n<V>(at, width_, end_) : load<V>(at));
     };
     // Two rows at a time, so that one look finds a NaN in either.
-    const auto both = [&](const Lane* a, const Lane* b, int i, bool is_first) __attribute__((always_inline)) {
+    const auto both = [&](const Lane* a, const Lane* b, int i, bool is_first) ONNX_MAXPOOL_INLINED {
       const V one = key_at(a), other = key_at(b);
       watch.see(one, other);
       bests[i] = is_first ? max(one, other) : max(bests[i], max(one, other));
     };
-    const auto rows = [&](const Lane* a, const Lane* b, bool is_first) __attribute__((always_inline)) {
+    const auto rows = [&](const Lane* a, const Lane* b, bool is_first) ONNX_MAXPOOL_INLINED {
 #pragma GCC unroll 4
       for (int i = 0; i < vectors; ++i) {
         const int64_t x = i < vectors - 1 ? i * kLanes : last_vector;
@@ -106,10 +106,9 @@ ONNX_MAXPOOL_NOINLINE bool pool_by_rows(const RoiJob& job, const RoiOfPlanes<Lan
           continue;
         }
         const Lane* const from = plane + rows[y].start * dims.width + columns[x].start;
-        with_bin_rows<Lane, V, kMostRowVectors>(columns[x].end - columns[x].start, end,
-                                                [&](const auto& fold) __attribute__((always_inline)) {
-                                                  bins.add({fold(from, height, dims.width, order, watch)});
-                                                });
+        with_bin_rows<Lane, V, kMostRowVectors>(
+            columns[x].end - columns[x].start, end,
+            [&](const auto& fold) ONNX_MAXPOOL_INLINED { bins.add({fold(from, height, dims.width, order, watch)}); });
       }
     }
   }

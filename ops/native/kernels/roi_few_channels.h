@@ -1,5 +1,5 @@
 // The maximum over the bins of ROIs on few channels, each by itself: lanes are neighbouring columns, as where windows
-// are pooled by rows (kernels/window.cc), so that none is idle for want of a channel.
+// are pooled by rows (kernels/window_rows.h), so that none is idle for want of a channel.
 #pragma once
 
 #include "kernels/roi_bin_lines.h"

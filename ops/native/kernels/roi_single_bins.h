@@ -82,7 +82,7 @@ class SingleBinsPool {
       const Key* const from = planes + rows.start * pitch + columns.start;
       const int64_t height = rows.end - rows.start;
       with_bin_rows<Key, V, vectors>(
-          columns.end - columns.start, end, [=, &watch](const auto& fold) __attribute__((always_inline)) {
+          columns.end - columns.start, end, [=, &watch](const auto& fold) ONNX_MAXPOOL_INLINED {
             const Key* plane = from;
             for (int64_t channel = 0; channel < count; ++channel, plane += area) {
               to[channel] = order.from_key(greatest_lane<Key>(fold(plane, height, pitch, order, watch)));

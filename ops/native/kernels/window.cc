@@ -7,6 +7,7 @@
 #include "kernels/window.h"
 
 #include "kernels/numbers.h"
+#include "kernels/window_cell_types.h"
 #include "kernels/window_copy.h"
 #include "kernels/window_cost.h"
 #include "kernels/window_large.h"
@@ -27,11 +28,11 @@ const PoolKernel* kernel_of() {
 
 // The same of what pools numbers too, where there are any and no index is wanted. Where keys have to pool them after
 // all, a zero becomes +0, as that of numbers is: whether there is a NaN elsewhere must not be seen.
-template <template <class, class, bool> class Pool, class Cells>
+template <template <class, class, bool> class Pool, class Types>
 void run_pool(const PoolJob& job, int64_t unit, void* scratch) {
-  using Keys = Pool<typename Cells::Element, typename Cells::Lane, Cells::kIndexed>;
-  using Number = typename PooledAs<typename Cells::Element>::type;
-  if constexpr (!Cells::kIndexed && kAreNumbers<Number>) {
+  using Keys = Pool<typename Types::Element, typename Types::Lane, Types::kIndexed>;
+  using Number = typename PooledAs<typename Types::Element>::type;
+  if constexpr (!Types::kIndexed && kAreNumbers<Number>) {
     if (job.order.mask != 0 && compares_numbers()) {
       if (Pool<Number, Number, false>::run(job, unit, scratch)) return;
       Keys::run(job, unit, scratch);
@@ -44,19 +45,19 @@ void run_pool(const PoolJob& job, int64_t unit, void* scratch) {
   }
   Keys::run(job, unit, scratch);
 }
-template <template <class, class, bool> class Pool, class Cells>
+template <template <class, class, bool> class Pool, class Types>
 const PoolKernel* kernel_of() {
-  using Keys = Pool<typename Cells::Element, typename Cells::Lane, Cells::kIndexed>;
-  static constexpr PoolKernel kernel = {Keys::units, Keys::scratch_bytes, run_pool<Pool, Cells>};
+  using Keys = Pool<typename Types::Element, typename Types::Lane, Types::kIndexed>;
+  static constexpr PoolKernel kernel = {Keys::units, Keys::scratch_bytes, run_pool<Pool, Types>};
   return &kernel;
 }
 
 // The ways to pool such cells.
-template <class Cells>
+template <class Types>
 struct Pools {
-  using Element = typename Cells::Element;
-  using Lane = typename Cells::Lane;
-  static constexpr bool kIndexed = Cells::kIndexed;
+  using Element = typename Types::Element;
+  using Lane = typename Types::Lane;
+  static constexpr bool kIndexed = Types::kIndexed;
   // Whether positions of narrower elements need 64 bits, as of 2^31 cells: too seldom for more than the way that takes
   // all windows to be worth its code.
   static constexpr bool kIsHuge = kIndexed && sizeof(Lane) == 8 && sizeof(Element) < 8;
@@ -69,12 +70,12 @@ struct Pools {
   static const PoolKernel* kernel(const PoolJob& job, PoolPlan plan) {
     if (plan == PoolPlan::rows) return by_rows(job);
     if constexpr (!kIsHuge) {
-      if (plan == PoolPlan::planes && Planes::takes(job)) return kernel_of<PlanesPool, Cells>();
+      if (plan == PoolPlan::planes && Planes::takes(job)) return kernel_of<PlanesPool, Types>();
       if (plan == PoolPlan::lookups) return by_lookups(job);
-      if (plan == PoolPlan::maps && Maps::takes(job)) return kernel_of<MapPool, Cells>();
+      if (plan == PoolPlan::maps && Maps::takes(job)) return kernel_of<MapPool, Types>();
     }
     if constexpr (Walks::kIsFaster) {
-      if (plan == PoolPlan::walks && Walks::takes(job)) return kernel_of<WalkPool, Cells>();
+      if (plan == PoolPlan::walks && Walks::takes(job)) return kernel_of<WalkPool, Types>();
     }
     return nullptr;
   }
@@ -101,16 +102,16 @@ struct Pools {
   static const PoolKernel* by_rows(const PoolJob& job) {
     if (const PoolKernel* const kernel = one_way(job)) return kernel;
     if constexpr (!kIsHuge) {
-      if (is_sliding(job.columns, kVectorBytes / sizeof(Lane))) return kernel_of<SlidingPool, Cells>();
+      if (is_sliding(job.columns, kVectorBytes / sizeof(Lane))) return kernel_of<SlidingPool, Types>();
     }
-    return kernel_of<GatheringPool, Cells>();
+    return kernel_of<GatheringPool, Types>();
   }
 
   static const PoolKernel* by_lookups([[maybe_unused]] const PoolJob& job) {
 #if defined(__AVX512BW__)
     if constexpr (sizeof(Lane) > 1) {
       using Lookups = LookupPool<Element, Lane, kIndexed>;
-      if (Lookups::takes(job)) return kernel_of<LookupPool, Cells>();
+      if (Lookups::takes(job)) return kernel_of<LookupPool, Types>();
     }
 #endif
     return nullptr;
@@ -120,11 +121,11 @@ struct Pools {
 }  // namespace
 
 const PoolKernel* pool_kernel(const PoolJob& job, size_t element_size, PoolPlan plan) {
-  return with_cells(job, element_size, [&](auto cells) { return Pools<decltype(cells)>::kernel(job, plan); });
+  return with_cells(job, element_size, [&](auto types) { return Pools<decltype(types)>::kernel(job, plan); });
 }
 
 PoolCosts pool_costs(const PoolJob& job, size_t element_size) {
-  return with_cells(job, element_size, [&](auto cells) { return Pools<decltype(cells)>::costs(job); });
+  return with_cells(job, element_size, [&](auto types) { return Pools<decltype(types)>::costs(job); });
 }
 
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -44,15 +44,15 @@ struct PoolKernel {
   void (*run)(const PoolJob&, int64_t unit, void* scratch);
 };
 
-// How a job is computed: by the rows of its maps, by whole maps (kernels/window_maps.h), with planes side by side
-// (kernels/window_planes.h), by lookups (kernels/window_lookups.h), or by walks down the columns
+// How a job is computed: by the rows of its maps (kernels/window_rows.h), by whole maps (kernels/window_maps.h), with
+// planes side by side (kernels/window_planes.h), by lookups (kernels/window_lookups.h), or by walks down the columns
 // (kernels/window_walks.h). By rows every job can be.
 enum class PoolPlan { rows, maps, planes, lookups, walks };
 constexpr PoolPlan kPoolPlans[] = {PoolPlan::rows, PoolPlan::maps, PoolPlan::planes, PoolPlan::lookups,
                                    PoolPlan::walks};
 constexpr const char* kPoolPlanNames[] = {"rows", "maps", "planes", "lookups", "walks"};
 
-// What a job takes by each of kPoolPlans, in about tenths of nanoseconds, as the model of cost has it: infinity by one
+// What a job takes by each of kPoolPlans, in about tenths of nanoseconds, as the cost model has it: infinity by one
 // that cannot compute it, or that is known to be worse.
 struct PoolCosts {
   double of[sizeof kPoolPlans / sizeof *kPoolPlans];
@@ -71,10 +71,13 @@ static inline int64_t pieces_per_unit(const PoolJob& job, int64_t pieces, int64_
   return (pieces + shared - 1) / shared;
 }
 
-// The cells of a plane or its windows, whichever are more.
+static inline int64_t cells_of_plane(const PoolJob& job) { return job.depth.size * job.rows.size * job.columns.size; }
+static inline int64_t windows_of_plane(const PoolJob& job) {
+  return job.depth.count * job.rows.count * job.columns.count;
+}
+// Whichever are more.
 static inline int64_t work_of_plane(const PoolJob& job) {
-  const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
-  const int64_t windows = job.depth.count * job.rows.count * job.columns.count;
+  const int64_t cells = cells_of_plane(job), windows = windows_of_plane(job);
   return cells > windows ? cells : windows;
 }
 

@@ -11,13 +11,11 @@ namespace {
 template <class Lane, bool indexed>
 struct Cells {
   using V = Vector<Lane, kVectorBytes>;
-  static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   V key;
 };
 template <class Lane>
 struct Cells<Lane, true> {
   using V = Vector<Lane, kVectorBytes>;
-  static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   V key, position;
 };
 
@@ -43,7 +41,7 @@ inline Vector<Lane, bytes> lane_numbers() {
   return numbers;
 }
 
-// Whether lanes are the elements themselves.
+// Whether lanes are floating-point numbers, in place of integer keys.
 template <class Lane>
 constexpr bool kAreNumbers = false;
 template <>
@@ -124,10 +122,37 @@ ONNX_MAXPOOL_INLINE void follow_all(Cells<Lane, indexed>* best, const Cells<Lane
 #pragma GCC unroll 8
   for (int i = 0; i < count; ++i) follow(best[i], next[i]);
 }
+// The best of at(0), at(apart), ... at(last), later ones behind. `taps` is how many; 0 where they have no code of their
+// own.
+template <int taps, class At>
+ONNX_MAXPOOL_INLINE auto best_of_taps(const At& at, int64_t apart, int64_t last) {
+  auto best = at(0);
+  if constexpr (taps > 2) follow(best, at(apart));
+  if constexpr (taps > 3) follow(best, at(2 * apart));
+  if constexpr (taps > 4) follow(best, at(3 * apart));
+  if constexpr (taps == 0) {
+    for (int64_t tap = apart; tap < last; tap += apart) follow(best, at(tap));
+  }
+  if constexpr (taps != 1) follow(best, at(last));
+  return best;
+}
+
 template <int count, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE void copy_all(const Cells<Lane, indexed>* from, Cells<Lane, indexed>* to) {
 #pragma GCC unroll 8
   for (int i = 0; i < count; ++i) to[i] = from[i];
+}
+
+// Cells whose keys are what `move` makes of keys, and whose positions are what it makes of positions, so that both move
+// to the same lanes.
+template <class Move, class Lane, bool indexed, class... Others>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> moved(const Move& move, const Cells<Lane, indexed>& cells,
+                                               const Others&... others) {
+  if constexpr (indexed) {
+    return {move(cells.key, others.key...), move(cells.position, others.position...)};
+  } else {
+    return {move(cells.key, others.key...)};
+  }
 }
 
 // The better of cells in any order.
@@ -149,16 +174,13 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either(const Cells<Lane, indexed>& a, c
 template <bool blocks, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either_half(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
   using V = Vector<Lane, kVectorBytes>;
-  const auto lower = [](V x, V y) { return blocks ? interleave_lower_blocks(x, y) : interleave_lower<Lane>(x, y); };
-  const auto upper = [](V x, V y) { return blocks ? interleave_upper_blocks(x, y) : interleave_upper<Lane>(x, y); };
-  Cells<Lane, indexed> first, second;
-  first.key = lower(a.key, b.key);
-  second.key = upper(a.key, b.key);
-  if constexpr (indexed) {
-    first.position = lower(a.position, b.position);
-    second.position = upper(a.position, b.position);
-  }
-  return either(first, second);
+  const auto lower = [](V x, V y) ONNX_MAXPOOL_INLINED {
+    return blocks ? interleave_lower_blocks(x, y) : interleave_lower<Lane>(x, y);
+  };
+  const auto upper = [](V x, V y) ONNX_MAXPOOL_INLINED {
+    return blocks ? interleave_upper_blocks(x, y) : interleave_upper<Lane>(x, y);
+  };
+  return either(moved(lower, a, b), moved(upper, a, b));
 }
 
 // Has a watch see so many vectors of cells, each pair at once.
@@ -187,10 +209,8 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> best_of(Watch& watch, const Row& row) {
 template <int n, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_down(const Cells<Lane, indexed>& cells,
                                                    const Cells<Lane, indexed>& next) {
-  Cells<Lane, indexed> slid;
-  slid.key = slide_down_lanes<Lane, n>(cells.key, next.key);
-  if constexpr (indexed) slid.position = slide_down_lanes<Lane, n>(cells.position, next.position);
-  return slid;
+  using V = Vector<Lane, kVectorBytes>;
+  return moved([](V v, V after) ONNX_MAXPOOL_INLINED { return slide_down_lanes<Lane, n>(v, after); }, cells, next);
 }
 
 }  // namespace

@@ -26,11 +26,7 @@ class CopyPool : public UnitsOfLines {
     const int64_t begin = lines.start * job.columns.size, end = lines.end * job.columns.size;
     copy(job.order, static_cast<const Element*>(job.x) + begin, end - begin, static_cast<Element*>(job.y) + begin);
     if constexpr (indexed) {
-      if (job.indices_are_64_bits) {
-        number(job, begin, end, static_cast<uint64_t*>(job.indices));
-      } else {
-        number(job, begin, end, static_cast<uint32_t*>(job.indices));
-      }
+      with_indices(job, [&](auto* indices) { number(job, begin, end, indices); });
     }
   }
 
@@ -51,7 +47,7 @@ class CopyPool : public UnitsOfLines {
   // Each cell's position in its plane.
   template <class Index>
   static void number(const PoolJob& job, int64_t begin, int64_t end, Index* indices) {
-    const int64_t cells = job.depth.size * job.rows.size * job.columns.size, plane = begin / cells;
+    const int64_t cells = cells_of_plane(job), plane = begin / cells;
     auto first = static_cast<Index>(plane * (job.index_step - cells));  // of cell 0, as the plane's cells go on from it
     const auto next = static_cast<Index>(job.index_step - cells);
     for (int64_t plane_end = (plane + 1) * cells; begin < end; plane_end += cells, first += next) {

@@ -1,4 +1,4 @@
-// What a job takes by rows (kernels/window.cc), by maps (window_maps.h), by planes (window_planes.h), by lookups
+// What a job takes by rows (window_rows.h), by maps (window_maps.h), by planes (window_planes.h), by lookups
 // (window_lookups.h) and by walks (window_walks.h), in about tenths of nanoseconds: those that should take about the
 // least are tried (plans/trials.h). window_plan_costs.h has the constants.
 #pragma once
@@ -165,7 +165,7 @@ class JobCost {
     const int64_t known = (rows.length - before) * rows.count + before * bands;  // rows of a slice
     // Float and double are walked as numbers, and more of their windows have code of their own then.
     using Walked = typename std::conditional<indexed, Lane, typename PooledAs<Lane>::type>::type;
-    const bool is_short = is_short_walk<Walked, indexed>(job_);
+    const bool is_short = has_own_walk<Walked, indexed>(job_);
     // Groups of rows are doubled before a band's first line, too.
     const double groups = lines_ + product(depth_.count, before / rows.step * bands);
     const double of_taps =
@@ -272,42 +272,6 @@ PoolCosts costs_of(const PoolJob& job, bool maps, bool planes, bool walks) {
   if (cost.is_one_long_window()) return only_rows(job);
   return {{cost.by_rows(), maps ? cost.by_maps() : kNever, planes ? cost.by_planes() : kNever,
            lookups ? cost.by_lookups(pieces) : kNever, walks ? cost.by_walks() : kNever}};
-}
-
-// A job's cells as the kernels take them: elements, widened to lanes that hold every position in a plane and one more
-// where positions are wanted.
-template <class Element_, class Lane_, bool indexed_>
-struct CellTypes {
-  using Element = Element_;
-  using Lane = Lane_;
-  static constexpr bool kIndexed = indexed_;
-};
-
-// use(CellTypes) of the job's cells.
-template <class Element, class Use>
-auto with_lanes(const PoolJob& job, Use use) {
-  if (!job.indices) return use(CellTypes<Element, Element, false>());
-  const int64_t cells = job.depth.size * job.rows.size * job.columns.size;
-  if constexpr (sizeof(Element) <= 2) {
-    if (cells < int64_t{1} << 15) return use(CellTypes<Element, int16_t, true>());
-  }
-  if constexpr (sizeof(Element) <= 4) {
-    if (cells < int64_t{1} << 31) return use(CellTypes<Element, int32_t, true>());
-  }
-  return use(CellTypes<Element, int64_t, true>());
-}
-template <class Use>
-auto with_cells(const PoolJob& job, size_t element_size, Use use) {
-  switch (element_size) {
-    case 1:
-      return with_lanes<int8_t>(job, use);
-    case 2:
-      return with_lanes<int16_t>(job, use);
-    case 4:
-      return with_lanes<int32_t>(job, use);
-    default:
-      return with_lanes<int64_t>(job, use);
-  }
 }
 
 }  // namespace

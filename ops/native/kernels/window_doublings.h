@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kMostGroups = 16;  // of a window
 constexpr int kMostDoublings = 4;
-// Of all rings, which have what comes after the first doubling, where a walk takes four vectors of a row.
+// Of all rings of a walk over four vectors of a row. The rings of a window of kMostGroups keep 2 + 4 + 8 groups: the
+// first doubling needs none.
 constexpr int64_t kMostKnownVectors = (kMostGroups - 2) * 4;
 
 // Whether lanes of a vector and the next one are looked up at little cost.
@@ -76,14 +77,11 @@ template <class Lane, bool indexed, class Places>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> looked_up(const Cells<Lane, indexed>& cells, const Cells<Lane, indexed>& next,
                                                    Places lanes) {
   using V = Vector<Lane, kVectorBytes>;
-  Cells<Lane, indexed> found;
-  found.key = reinterpret_cast<V>(
-      two_tables_lookup_lanes(reinterpret_cast<Places>(cells.key), reinterpret_cast<Places>(next.key), lanes));
-  if constexpr (indexed) {
-    found.position = reinterpret_cast<V>(two_tables_lookup_lanes(reinterpret_cast<Places>(cells.position),
-                                                                 reinterpret_cast<Places>(next.position), lanes));
-  }
-  return found;
+  const auto look_up = [lanes](V v, V after) ONNX_MAXPOOL_INLINED {
+    return reinterpret_cast<V>(
+        two_tables_lookup_lanes(reinterpret_cast<Places>(v), reinterpret_cast<Places>(after), lanes));
+  };
+  return moved(look_up, cells, next);
 }
 
 // Of `step` vectors of cells, in groups of `step`, one vector of the first of each group, one of the second, ...

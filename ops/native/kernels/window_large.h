@@ -1,6 +1,6 @@
 // The maximum over large windows of narrow elements, and the index of its first cell. Compiled once per target.
 //
-// To know where the maximum is, kernels/window.cc follows each lane's position. Where that takes lanes wider than
+// To know where the maximum is, the plans follow each lane's position. Where that takes lanes wider than
 // elements, it is faster to take the maximum alone, block by block, and to look for it in the first block that has it.
 #pragma once
 
@@ -66,11 +66,7 @@ class LargeWindowPool {
     }
     static_cast<Element*>(job_.y)[number] = order_.from_key(V{} + best)[0];
     const int64_t index = plane * job_.index_step + position(row, block, window.end, best);
-    if (job_.indices_are_64_bits) {
-      static_cast<uint64_t*>(job_.indices)[number] = static_cast<uint64_t>(index);
-    } else {
-      static_cast<uint32_t*>(job_.indices)[number] = static_cast<uint32_t>(index);
-    }
+    set_index(job_, number, index);
   }
 
   // The greatest key of a block that begins here, and of cells before it where less than a vector is left: these are

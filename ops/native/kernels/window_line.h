@@ -64,17 +64,17 @@ class CellReader {
 
  public:
   explicit CellReader(const PoolJob& job)
-      : order(job.order),
-        end(static_cast<const Element*>(job.x) + job.planes * job.depth.size * job.rows.size * job.columns.size) {}
+      : order(job.order), end(static_cast<const Element*>(job.x) + job.planes * cells_of_plane(job)) {}
 
   using Watch = NanWatch<V>;
 
-  // The cells of a row from `from` on. Numbers go to the watch and to the maximum.
+  // The keys of the cells of a row from `from` on. Numbers are loaded once, for the watch and the maximum. Of keys, a
+  // line that combines several rows at once is slower so with AVX-512.
   ONNX_MAXPOOL_INLINE V keys_at(const Element* from) const {
     if constexpr (kVectorBytes < 64 || kAreNumbers<Lane>) return keys_once_at(from);
     return promote_to<Lane, Element, kLanes>(order.to_key(load<Bits>(from)));
   }
-  // The same, where they are only stored: a line that combines several rows at once is slower so.
+  // The same, loaded once whatever they are.
   ONNX_MAXPOOL_INLINE V keys_once_at(const Element* from) const {
     return promote_to<Lane, Element, kLanes>(order.to_key(load_once<Bits>(from)));
   }
@@ -101,10 +101,11 @@ class LineFiller {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kRowsAtOnce = 4;  // read side by side
 
-  // How far ahead memory is fetched: whole steps of windows, as there may be rows between these that are not read.
+  // How far ahead memory is fetched: whole steps of windows, as there may be rows between these that are not read. No
+  // step counts for more than the map, so that the product stays within a plane.
   static int64_t ahead(const PoolJob& job) {
     constexpr int64_t kFetched = 8192 / sizeof(Element);
-    const int64_t rows = job.rows.step > 0 ? job.rows.step : 1, step = rows * job.columns.size;
+    const int64_t rows = max<int64_t>(min(job.rows.step, job.rows.size), 1), step = rows * job.columns.size;
     return step < kFetched ? (kFetched + step - 1) / step * step : step;
   }
 
@@ -112,7 +113,7 @@ class LineFiller {
   // memory is read in its own order.
   static bool are_near(const PoolJob& job) {
     constexpr int64_t kShort = 256 / sizeof(Element), kNear = (4 << 20) / sizeof(Element);
-    return job.columns.size <= kShort && job.depth.size * job.rows.size * job.columns.size <= kNear / job.planes;
+    return job.columns.size <= kShort && cells_of_plane(job) <= kNear / job.planes;
   }
 
  public:
@@ -181,7 +182,7 @@ class LineFiller {
     const CellReader<Element, Lane, indexed> reader = reader_;
     constexpr int kApart = 64 / (kLanes * static_cast<int>(sizeof(Element)));
     const int64_t width = width_, to_slice = (rows_ - height) * width, ahead = ahead_;
-    const auto cells_at = [&](int i) __attribute__((always_inline)) {
+    const auto cells_at = [&](int i) ONNX_MAXPOOL_INLINED {
       const Element* const from = plane + offset + x;
       if (kApart <= 1 || i % kApart == 0) prefetch<Cache::second>(from, ahead + i * kLanes);
       return cells_of_row<Lane, indexed>(reader.keys_at(from + i * kLanes), offset);
@@ -222,7 +223,7 @@ class LineFiller {
     int64_t ahead[count];  // of each row
     for (int i = 0; i < count; ++i) ahead[i] = in_order ? ahead_ + i * kLanes - i * width_ : kPage<Element>;
     int64_t x = 0;
-    const auto add = [&](auto apart) __attribute__((always_inline)) {
+    const auto add = [&](auto apart) ONNX_MAXPOOL_INLINED {
       for (; x + kLanes <= cells; x += kLanes) {
         for (int i = 0; i < count; i += apart.value) prefetch<Cache::second>(rows[i], ahead[i] + x * pace);
         add_cells<count>(line, offsets, first, x, to, watch, [&](int i) { return reader.keys_at(rows[i] + x); });
@@ -242,9 +243,8 @@ class LineFiller {
   template <int count, class KeysAt>
   ONNX_MAXPOOL_INLINE static void add_cells(Line<Lane, indexed> line, const int64_t* offsets, bool first, int64_t x,
                                             int64_t to, Watch& watch, KeysAt keys_at_row) {
-    Cells<Lane, indexed> best = best_of<count, Lane, indexed>(watch, [&](int i) __attribute__((always_inline)) {
-      return cells_of_row<Lane, indexed>(keys_at_row(i), offsets[i]);
-    });
+    Cells<Lane, indexed> best = best_of<count, Lane, indexed>(
+        watch, [&](int i) ONNX_MAXPOOL_INLINED { return cells_of_row<Lane, indexed>(keys_at_row(i), offsets[i]); });
     best = along_row(best, x);
     if (!first) {
       Cells<Lane, indexed> earlier = line.at(to + x);

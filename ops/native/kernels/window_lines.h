@@ -70,13 +70,6 @@ inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   return plan;
 }
 
-// Windows of an axis of lines, or of slices of lines: those of a band, of which cells begin at `start`.
-struct LinesPart {
-  const Window* windows;
-  int64_t count, start, size;
-  int64_t tap;  // cells that are combined before windows are
-};
-
 // How often cells of an axis of `size` are combined for `count` windows that have so many cells. Long windows that
 // overlap are combined in steps.
 inline int64_t steps_of(int64_t cells, int64_t count, int64_t size) {
@@ -129,22 +122,15 @@ ONNX_MAXPOOL_INLINE void fold_cells(const Line<Lane, indexed> from, const Line<L
                                     int64_t apart, int64_t last) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   for (int64_t x = 0; x < count; x += kLanes) {
-    Cells<Lane, indexed> best = from.at(x);
-    if constexpr (taps > 2) follow(best, from.at(x + apart));
-    if constexpr (taps > 3) follow(best, from.at(x + 2 * apart));
-    if constexpr (taps > 4) follow(best, from.at(x + 3 * apart));
-    if constexpr (taps == 0) {
-      for (int64_t tap = apart; tap < last; tap += apart) follow(best, from.at(x + tap));
-    }
-    if constexpr (taps != 1) follow(best, from.at(x + last));
-    to.set(x, best);
+    const auto at = [&](int64_t tap) ONNX_MAXPOOL_INLINED { return from.at(x + tap); };
+    to.set(x, best_of_taps<taps>(at, apart, last));
   }
 }
 
 // From lines, or slices, of `inner` cells to those of windows. Neighbouring windows that start one apart and are as
 // long as each other are one piece.
 template <class Lane, bool indexed>
-ONNX_MAXPOOL_NOINLINE void fold_lines(const LinesPart& part, const Line<Lane, indexed> from,
+ONNX_MAXPOOL_NOINLINE void fold_lines(const AxisPart& part, const Line<Lane, indexed> from,
                                       const Line<Lane, indexed> to, int64_t inner) {
   for (int64_t i = 0; i < part.count;) {
     const Window window = part.windows[i];

@@ -76,7 +76,7 @@ inline Window lines_of_unit(const PoolJob& job, int64_t unit) {
 // first cell has that number. Until one returns false.
 template <class Use>
 ONNX_MAXPOOL_INLINE void each_slice(const PoolJob& job, int64_t begin, int64_t end, const Use& use) {
-  const int64_t rows = job.rows.count, cells = job.depth.size * job.rows.size * job.columns.size;
+  const int64_t rows = job.rows.count, cells = cells_of_plane(job);
   const int64_t slice = begin / rows;
   int64_t plane = slice / job.depth.count * cells, z = slice % job.depth.count, y = begin % rows;
   for (int64_t left = end - begin; left > 0; y = 0) {
@@ -109,10 +109,24 @@ inline bool is_flat(const PoolJob& job) { return job.depth.size == 1 && job.dept
 template <class Use>
 void each_piece_of_band(const PoolJob& job, Window planes, int64_t band, int64_t outputs, const Use& use) {
   const PoolAxis& outer = is_flat(job) ? job.rows : job.depth;
-  const int64_t per_plane = job.depth.count * job.rows.count * job.columns.count, of_window = per_plane / outer.count;
+  const int64_t per_plane = windows_of_plane(job), of_window = per_plane / outer.count;
   const int64_t first = band * outputs, end = first + outputs < outer.count ? first + outputs : outer.count;
   for (int64_t plane = planes.start; plane < planes.end; ++plane) {
     use(plane * per_plane + first * of_window, plane * per_plane + end * of_window);
+  }
+}
+
+// use(indices) of the job, of the type that they have.
+template <class Use>
+ONNX_MAXPOOL_INLINE void with_indices(const PoolJob& job, const Use& use) {
+  job.indices_are_64_bits ? use(static_cast<uint64_t*>(job.indices)) : use(static_cast<uint32_t*>(job.indices));
+}
+
+ONNX_MAXPOOL_INLINE void set_index(const PoolJob& job, int64_t output, int64_t index) {
+  if (job.indices_are_64_bits) {
+    static_cast<uint64_t*>(job.indices)[output] = static_cast<uint64_t>(index);
+  } else {
+    static_cast<uint32_t*>(job.indices)[output] = static_cast<uint32_t>(index);
   }
 }
 
@@ -186,6 +200,24 @@ inline int64_t cheapest_tap(const Window* windows, int64_t count, int64_t size) 
     }
   }
 }
+
+// The windows of an axis that a band has, of cells from `start` on.
+struct AxisPart {
+  explicit AxisPart(const PoolAxis& axis) : windows(axis.windows), count(axis.count), start(0), size(axis.size) {}
+
+  // Keeps at most so many windows, from the `first` on.
+  void cut(int64_t first, int64_t most) {
+    windows += first;
+    count = count - first < most ? count - first : most;
+    start = windows[0].start;
+    size = windows[count - 1].end - start;
+  }
+  void choose_tap() { tap = cheapest_tap(windows, count, size); }
+
+  const Window* windows;
+  int64_t count, start, size;
+  int64_t tap = 1;  // cells that are combined before windows are
+};
 
 }  // namespace
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

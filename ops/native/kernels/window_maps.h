@@ -128,7 +128,9 @@ class MapPool {
         pitch_(columns_.pitch),
         turns_(bands.turned > 0),
         separable_(bands.separable),
-        flat_(bands.flat) {
+        flat_(bands.flat),
+        depth_(job.depth),
+        rows_(job.rows) {
     const auto take = [&](int64_t cells) {
       const RowLine line = {scratch, scratch + (kArrays - 1) * cells};
       scratch += kArrays * cells;
@@ -139,18 +141,12 @@ class MapPool {
     slices_ = take(bands.slices);
     lines_ = take(bands.lines);
     picked_ = take(bands.picked);
-    depth_ = {job.depth.windows, job.depth.count, 0, job.depth.size, 1};
-    rows_ = {job.rows.windows, job.rows.count, 0, job.rows.size, 1};
-    Part& outer = flat_ ? rows_ : depth_;
-    const int64_t first = band * bands.outputs, left = outer.count - first;
-    outer.windows += first;
-    outer.count = left < bands.outputs ? left : bands.outputs;
-    outer.start = outer.windows[0].start;
-    outer.size = outer.windows[outer.count - 1].end - outer.start;
+    const int64_t first = band * bands.outputs;
+    (flat_ ? rows_ : depth_).cut(first, bands.outputs);
     first_line_ = first * (flat_ ? 1 : job.rows.count);
     if (!separable_) return;
-    depth_.tap = cheapest_tap(depth_.windows, depth_.count, depth_.size);
-    rows_.tap = cheapest_tap(rows_.windows, rows_.count, rows_.size);
+    depth_.choose_tap();
+    rows_.choose_tap();
     if (columns_.before > 0 || columns_.before + columns_.cells < pitch_) {
       for (int64_t x = 0; x < bands.keys - kLanes; x += kLanes) keys_.set(x, padding<Lane, indexed>());
     }
@@ -162,8 +158,7 @@ class MapPool {
     // More than one plane has no bands.
     WindowWriter<Element, Lane, indexed> writer(job_, first, first + (end - begin) * lines);
     for (int64_t plane = begin; plane < end && !has_nan_; ++plane) {
-      const Element* const x =
-          static_cast<const Element*>(job_.x) + plane * job_.depth.size * job_.rows.size * job_.columns.size;
+      const Element* const x = static_cast<const Element*>(job_.x) + plane * cells_of_plane(job_);
       if (!separable_) {
         fill_lines(x);
         take_columns(lines_, lines, writer);
@@ -195,8 +190,10 @@ class MapPool {
     const int64_t slice = rows_.count * pitch_;
     for (int64_t z = 0; z < depth_.size; ++z) fold_rows(plane, depth_.start + z, line_at(slices_, z * slice));
     combine_lines(slices_, depth_.size * slice, depth_.tap, slice);
-    for (int64_t z = 0; z < depth_.count; ++z) {
-      fold_lines({depth_.windows + z, 1, depth_.start, depth_.size, depth_.tap}, slices_, lines_, slice);
+    AxisPart one = depth_;
+    one.count = 1;
+    for (int64_t z = 0; z < depth_.count; ++z, ++one.windows) {
+      fold_lines(one, slices_, lines_, slice);
       take_columns(lines_, rows_.count, writer);
     }
   }
@@ -364,13 +361,12 @@ class MapPool {
     }
   }
 
-  using Part = LinesPart;
   const PoolJob& job_;
   const ColumnPlan columns_;
   const int64_t pitch_;
   const bool turns_, separable_, flat_;
   RowLine keys_, slices_, lines_, picked_, turned_;
-  Part depth_, rows_;
+  AxisPart depth_, rows_;
   int64_t first_line_;  // of a plane: the band's
   bool has_nan_ = false;
 };

@@ -1,4 +1,4 @@
-// The constants of the model of cost of windows (window_cost.h), in about tenths of nanoseconds: of each instruction
+// The constants of the cost model of windows (window_cost.h), in about tenths of nanoseconds: of each instruction
 // set, with indices and without, and of lanes of 64 bits, which most sets compare slowly.
 // tests/native/measure_window_costs.cc fits them to times of random jobs; docs/benchmark/windows.md says how well they
 // choose.

@@ -79,7 +79,8 @@ class PlanesPool {
     return {begin, begin + per_unit < groups(job) ? begin + per_unit : groups(job)};
   }
 
-  // The vectors of the largest stage of so many rows of the map that have so many rows of windows.
+  // How many vectors a buffer needs: cells of so many rows of the map, before or after the columns' stage, or windows
+  // of so many rows, whichever are more.
   static int64_t vectors_of(const PoolJob& job, int64_t rows, int64_t counts) {
     const int64_t cells = rows * max(job.columns.size, job.columns.count), windows = counts * job.columns.count;
     return max(cells, windows) + kLanes;
@@ -110,7 +111,8 @@ class PlanesPool {
     return {bands.outputs, bands.count, bands.cells, 0};
   }
 
-  PlanesPool(const PoolJob& job, const Bands& bands, int64_t band, void* scratch) : job_(job), layout_(job) {
+  PlanesPool(const PoolJob& job, const Bands& bands, int64_t band, void* scratch)
+      : job_(job), layout_(job), depth_(job.depth), rows_(job.rows), columns_(job.columns), flat_(is_flat(job)) {
     V* vectors = static_cast<V*>(scratch);
     const auto take = [&](int64_t count) {
       const Buffer buffer = {vectors, vectors + (kArrays - 1) * count};
@@ -120,31 +122,13 @@ class PlanesPool {
     buffers_[0] = take(bands.vectors);
     buffers_[1] = take(bands.vectors);
     slices_ = take(bands.slices + kLanes);
-    flat_ = is_flat(job);
-    depth_ = whole(job.depth);
-    rows_ = whole(job.rows);
-    columns_ = whole(job.columns);
-    Part& outer = flat_ ? rows_ : depth_;
-    const int64_t first = band * bands.outputs, left = outer.count - first;
-    outer.windows += first;
-    outer.count = left < bands.outputs ? left : bands.outputs;
-    outer.start = outer.windows[0].start;
-    outer.size = outer.windows[outer.count - 1].end - outer.start;
+    const int64_t first = band * bands.outputs;
+    (flat_ ? rows_ : depth_).cut(first, bands.outputs);
     first_output_ = first * columns_.count * (flat_ ? 1 : rows_.count);
-    depth_.tap = tap_of(depth_);
-    rows_.tap = tap_of(rows_);
-    columns_.tap = tap_of(columns_);
+    depth_.choose_tap();
+    rows_.choose_tap();
+    columns_.choose_tap();
   }
-
-  // The windows of an axis that a band has, of cells from `start` on.
-  struct Part {
-    const Window* windows;
-    int64_t count, start, size;
-    int64_t tap;  // cells that are combined before windows are
-  };
-  static Part whole(const PoolAxis& axis) { return {axis.windows, axis.count, 0, axis.size, 1}; }
-
-  static int64_t tap_of(const Part& part) { return cheapest_tap(part.windows, part.count, part.size); }
 
   void pool_group(int64_t group) {
     const int64_t first = group * kLanes, left = job_.planes - first;
@@ -163,7 +147,7 @@ class PlanesPool {
     if (depth_.tap > 1) combine_cells(depth_, slices_, depth_.size * outputs, outputs, false, 0);
     const int64_t at_once = slices_at_once(job_) < depth_.count ? slices_at_once(job_) : depth_.count;
     for (int64_t z = 0; z < depth_.count; z += at_once) {
-      Part part = depth_;
+      AxisPart part = depth_;
       const int64_t begin = z + at_once < depth_.count ? z : depth_.count - at_once;
       part.windows += begin;
       part.count = at_once;
@@ -196,7 +180,7 @@ class PlanesPool {
   }
 
   // Makes each of `cells` the best of as many as `part.tap`, `apart` vectors from one to the next.
-  ONNX_MAXPOOL_NOINLINE void combine_cells(const Part& part, Buffer cells, int64_t count, int64_t apart,
+  ONNX_MAXPOOL_NOINLINE void combine_cells(const AxisPart& part, Buffer cells, int64_t count, int64_t apart,
                                            bool positions_are_implicit, int64_t first) const {
     for (int64_t tap = 1; tap < part.tap; tap *= 2) {
       const int64_t end = count - (2 * tap - 1) * apart, distance = tap * apart;
@@ -216,7 +200,7 @@ class PlanesPool {
 
   // From (outer, size, inner) cells to (outer, count, inner) windows.
   template <bool implicit>
-  ONNX_MAXPOOL_NOINLINE void fold_axis(const Part& part, Buffer from, Buffer to, int64_t outer, int64_t inner,
+  ONNX_MAXPOOL_NOINLINE void fold_axis(const AxisPart& part, Buffer from, Buffer to, int64_t outer, int64_t inner,
                                        int64_t first_position) const {
     // Innermost windows are taken in all rows at once.
     const bool across = inner == 1;
@@ -249,25 +233,17 @@ class PlanesPool {
   ONNX_MAXPOOL_INLINE static void fold_points(Buffer from, Buffer to, const Points run) {
     int64_t at = run.from, target = run.to;
     for (int64_t i = 0; i < run.count; ++i, at += run.from_step, target += run.to_step) {
-      Best best = from.template at<implicit>(at, run.first_position);
-      if constexpr (taps > 2) follow(best, from.template at<implicit>(at + run.apart, run.first_position));
-      if constexpr (taps > 3) follow(best, from.template at<implicit>(at + 2 * run.apart, run.first_position));
-      if constexpr (taps > 4) follow(best, from.template at<implicit>(at + 3 * run.apart, run.first_position));
-      if constexpr (taps == 0) {
-        for (int64_t tap = run.apart; tap < run.last; tap += run.apart) {
-          follow(best, from.template at<implicit>(at + tap, run.first_position));
-        }
-      }
-      if constexpr (taps != 1) follow(best, from.template at<implicit>(at + run.last, run.first_position));
-      to.set(target, best);
+      const auto cell = [&](int64_t tap)
+                            ONNX_MAXPOOL_INLINED { return from.template at<implicit>(at + tap, run.first_position); };
+      to.set(target, best_of_taps<taps>(cell, run.apart, run.last));
     }
   }
 
   const PoolJob& job_;
   const PlanesLayout<Element, Lane, indexed> layout_;
   Buffer buffers_[2], slices_;
-  Part depth_, rows_, columns_;
-  bool flat_;
+  AxisPart depth_, rows_, columns_;
+  const bool flat_;
   int64_t first_output_;  // of a plane: the band's
   bool has_nan_ = false;
 };

@@ -43,10 +43,7 @@ class PlanesLayout {
 
  public:
   explicit PlanesLayout(const PoolJob& job)
-      : job_(job),
-        reader_(job),
-        cells_per_plane_(job.depth.size * job.rows.size * job.columns.size),
-        windows_per_plane_(job.depth.count * job.rows.count * job.columns.count) {}
+      : job_(job), reader_(job), cells_per_plane_(cells_of_plane(job)), windows_per_plane_(windows_of_plane(job)) {}
 
   // So many cells as vectors of a cell in each plane. Lanes without a plane repeat the last one. A vector first has a
   // block of cells of every kBlockLanes-th plane; transposed in blocks, it has one cell of them all. Returns whether a
@@ -125,11 +122,7 @@ class PlanesLayout {
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i) square[i] = from.positions[at + i];
       transpose<Lane, kLanes>(square);
-      if (job_.indices_are_64_bits) {
-        write_indices(static_cast<uint64_t*>(job_.indices) + place, square, planes, first);
-      } else {
-        write_indices(static_cast<uint32_t*>(job_.indices) + place, square, planes, first);
-      }
+      with_indices(job_, [&](auto* to) { write_indices(to + place, square, planes, first); });
     }
   }
   template <class Index>
@@ -196,13 +189,8 @@ class PlanesLayout {
 #pragma GCC unroll 16
       for (int i = 0; i < kBlockLanes; ++i) keys[i] = from.positions[at + (i < count ? i : 0)];
       transpose_in_blocks<Lane, kBlockLanes>(keys, spare);
-      if (job_.indices_are_64_bits) {
-        write_indices(static_cast<uint64_t*>(job_.indices) + first * per_plane + first_output, keys, count, planes,
-                      first);
-      } else {
-        write_indices(static_cast<uint32_t*>(job_.indices) + first * per_plane + first_output, keys, count, planes,
-                      first);
-      }
+      with_indices(job_,
+                   [&](auto* to) { write_indices(to + first * per_plane + first_output, keys, count, planes, first); });
     }
   }
 
@@ -257,12 +245,7 @@ class PlanesLayout {
       Lane positions[kLanes];
       store(positions, from.positions[0]);
       for (int i = 0; i < planes; ++i) {
-        const int64_t index = (first + i) * job_.index_step + positions[i];
-        if (job_.indices_are_64_bits) {
-          static_cast<uint64_t*>(job_.indices)[first + i] = static_cast<uint64_t>(index);
-        } else {
-          static_cast<uint32_t*>(job_.indices)[first + i] = static_cast<uint32_t>(index);
-        }
+        set_index(job_, first + i, (first + i) * job_.index_step + positions[i]);
       }
     }
   }

@@ -31,8 +31,8 @@ class RowsPool : public UnitsOfLines {
 
  public:
   static size_t scratch_bytes(const PoolJob& job) {
-    if (needs_no_line(job)) return 0;
-    return static_cast<size_t>(lines_at_once(job) * line_elements(job)) * sizeof(Lane);
+    const int64_t cells = needs_no_line(job) ? 0 : lines_at_once(job) * line_cells(job) * RowLine::kArrays;
+    return list_bytes(job) + static_cast<size_t>(cells) * sizeof(Lane);
   }
 
   // Returns whether all is pooled: where a number was NaN, keys have to pool the unit, and what follows is left out.
@@ -45,11 +45,16 @@ class RowsPool : public UnitsOfLines {
 
  private:
   RowsPool(const PoolJob& job, int64_t begin, int64_t end, void* scratch)
-      : job_(job), line_cells_(line_cells(job)), lines_(static_cast<Lane*>(scratch)), writer_(job, begin, end) {}
+      : job_(job),
+        line_cells_(line_cells(job)),
+        listed_(static_cast<Window*>(scratch)),
+        lines_(reinterpret_cast<Lane*>(static_cast<char*>(scratch) + list_bytes(job))),
+        writer_(job, begin, end) {}
 
-  // A line of the output is a row of windows.
-  static int64_t lines_per_plane(const PoolJob& job) { return job.depth.count * job.rows.count; }
-  static int64_t plane_cells(const PoolJob& job) { return job.depth.size * job.rows.size * job.columns.size; }
+  // Of the list of a piece's windows, where the job has none.
+  static size_t list_bytes(const PoolJob& job) {
+    return sliding || is_one_piece(job) ? 0 : static_cast<size_t>(kMostListed) * sizeof(Window);
+  }
 
   // A line is taken in pieces of so many windows, so that however long it is, its memory is not. Sliding windows that
   // are long make longer pieces, as neighbouring pieces have cells of a window in common.
@@ -94,8 +99,6 @@ class RowsPool : public UnitsOfLines {
     return is_one_cell(job.depth) && is_one_cell(job.rows);
   }
 
-  static int64_t line_elements(const PoolJob& job) { return line_cells(job) * RowLine::kArrays; }
-
   void run(int64_t begin, int64_t end) {
     if (is_one_piece(job_)) {
       pool(begin, end, {0, job_.columns.count, job_.columns.windows});
@@ -134,14 +137,14 @@ class RowsPool : public UnitsOfLines {
 
   ONNX_MAXPOOL_NOINLINE void pool_lines(int64_t begin, int64_t end, Piece piece) {
     const bool direct = !sliding && needs_no_line(job_);
-    const int64_t at_once = lines_at_once(job_), rows = job_.rows.count, cells_per_plane = plane_cells(job_);
+    const int64_t at_once = lines_at_once(job_), rows = job_.rows.count, cells_per_plane = cells_of_plane(job_);
     const Window columns = columns_of(piece);
     const Window* windows = piece.windows;
     if (!sliding && !direct && windows == listed_) shift(listed_, piece.count, columns.start);
     const Element* plane = static_cast<const Element*>(job_.x);
     int64_t z = 0, y = 0;
     if (begin > 0) {  // a small job has one unit, and would notice the divisions
-      const int64_t per_plane = lines_per_plane(job_), number = begin / per_plane, line = begin - number * per_plane;
+      const int64_t per_plane = job_.depth.count * rows, number = begin / per_plane, line = begin - number * per_plane;
       plane += number * cells_per_plane;
       z = line / rows;
       y = line - z * rows;
@@ -214,10 +217,10 @@ class RowsPool : public UnitsOfLines {
 
   const PoolJob& job_;
   const int64_t line_cells_;
+  Window* const listed_;  // of a piece, where the job has no list
   Lane* const lines_;
   WindowWriter<Element, Lane, indexed> writer_;
   bool has_nan_ = false;
-  Window listed_[sliding ? 1 : kMostListed];  // of a piece, where the job has no list
 };
 template <class Element, class Lane, bool indexed>
 using SlidingPool = RowsPool<Element, Lane, indexed, true>;

@@ -130,19 +130,19 @@ class ShortWindows {
     // The columns from the x-th on.
     ONNX_MAXPOOL_INLINE Best at(int64_t x, Watch& watch) const {
       const int64_t width = windows.width_, slice = windows.slice_;
-      const auto row = [&](int64_t at) __attribute__((always_inline)) {
+      const auto row = [&](int64_t at) ONNX_MAXPOOL_INLINED {
         const auto& reader = windows.reader_;
         const Element* const from = first + at + x;
         return cells_of_row<Lane, indexed>(rows > 0 ? reader.keys_once_at(from) : reader.keys_at(from), at);
       };
       if constexpr (rows > 0) {
         const auto best =
-            best_of<rows, Lane, indexed>(watch, [&](int y) __attribute__((always_inline)) { return row(y * width); });
+            best_of<rows, Lane, indexed>(watch, [&](int y) ONNX_MAXPOOL_INLINED { return row(y * width); });
         return along_row(best, offset + x);
       }
       Best best = row(0);
       watch.see(best.key);
-      const auto add = [&](int64_t at) __attribute__((always_inline)) {
+      const auto add = [&](int64_t at) ONNX_MAXPOOL_INLINED {
         const Best next = row(at);
         watch.see(next.key);
         follow(best, next);
@@ -158,7 +158,7 @@ class ShortWindows {
   template <int length, class Rows>
   ONNX_MAXPOOL_INLINE void slide(const Rows& rows, Writer& writer, Watch& watch) const {
     const int64_t last = last_, end = end_;
-    writer.write_line_by(count_, [&](const auto& write) __attribute__((always_inline)) {
+    writer.write_line_by(count_, [&](const auto& write) ONNX_MAXPOOL_INLINED {
       Best here = at_first_.of(rows.at(0, watch));
       int64_t x = 0;
       for (; x + kLanes < last; x += kLanes) {
@@ -179,7 +179,7 @@ class ShortWindows {
   template <int length>
   ONNX_MAXPOOL_RARE Writer pool_at_edge(const Element* plane, Window depth, Window rows, Writer writer) {
     Best here = best_at_edge(plane, depth, rows, column_);
-    writer.write_line(count_, [&](int64_t x) __attribute__((always_inline)) {
+    writer.write_line(count_, [&](int64_t x) ONNX_MAXPOOL_INLINED {
       const Best next = best_at_edge(plane, depth, rows, column_ + x + kLanes), best = slid_windows<length>(here, next);
       here = next;
       return best;

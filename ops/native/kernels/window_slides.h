@@ -115,7 +115,7 @@ template <int step, class Lane, bool indexed, class Writer>
 ONNX_MAXPOOL_INLINE void take_windows(const SlidingLines<Lane, indexed>& from, const Slide& slide, Writer& writer) {
   using Line = Line<Lane, indexed>;
   constexpr int kLanes = kVectorBytes / sizeof(Lane);
-  const int64_t apart = slide.taps == 1 ? 0 : slide.apart;  // a cell twice is that cell
+  const int64_t apart = slide.taps == 1 ? 0 : slide.apart;  // 0 combines each cell with itself
   const auto write = [&](const auto& cells_at) {
     write_lines(from, writer, [=](const Line line, int64_t i) { return cells_at(line, step * i); });
   };

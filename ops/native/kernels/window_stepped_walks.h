@@ -77,12 +77,12 @@ class SteppedWalk {
   }
 
   ONNX_MAXPOOL_INLINE void windows(const Best* here, Best* edge, Best* found) const {
-    const auto all = [&](auto length) __attribute__((always_inline)) {
+    const auto all = [&](auto length) ONNX_MAXPOOL_INLINED {
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) {
         found[v] = window<length.value>(here + v * step, v + 1 < vectors ? here[(v + 1) * step] : edge[0]);
       }
-      if constexpr (length.value > step) edge[0] = first_columns(here);
+      if constexpr (length.value > step) edge[0] = of_columns<1>(here);
     };
     if (length() == 1) {
       all(Number<1>());
@@ -117,22 +117,17 @@ class SteppedWalk {
     follow_all<kRead>(known_[1], known_[0]);
   }
 
-  ONNX_MAXPOOL_INLINE static Best first_columns(const Best* here) { return of_each<Of::first, step>(here); }
+  // The best of the first `count` columns of each window.
+  template <int count>
+  ONNX_MAXPOOL_INLINE static Best of_columns(const Best* here) {
+    if constexpr (step == 2) return of_each<count == 1 ? Of::first : Of::best, step>(here);
+    if constexpr (step == 3) return best_odd_lanes<step, count>(here);
+  }
 
   template <int length>
   ONNX_MAXPOOL_INLINE static Best window(const Best* here, const Best& next) {
-    if constexpr (step == 2) {
-      const Best first = every_other_lane<0>(here[0], here[1]);
-      if constexpr (length == 1) return in_order(first);
-      const Best both = in_order(either(first, every_other_lane<1>(here[0], here[1])));
-      return length < 3 ? both : either(both, slid_down<1>(in_order(first), next));
-    } else {
-      const Best first = odd_lanes<3, 0>(here);
-      if constexpr (length == 1) return first;
-      Best best = either(first, odd_lanes<3, 1>(here));
-      if constexpr (length > 2) best = either(best, odd_lanes<3, 2>(here));
-      return length < 4 ? best : either(best, slid_down<1>(first, next));
-    }
+    if constexpr (length <= step) return of_columns<length>(here);
+    return either(of_columns<step>(here), slid_down<1>(of_columns<1>(here), next));
   }
 
   const int64_t rows_, rows_apart_, columns_;

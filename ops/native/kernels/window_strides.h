@@ -12,46 +12,39 @@ template <int odd, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_other_lane(const Cells<Lane, indexed>& a,
                                                           const Cells<Lane, indexed>& b) {
   using V = Vector<Lane, kVectorBytes>;
-  const auto lanes = [](V x, V y) {
+  const auto lanes = [](V x, V y) ONNX_MAXPOOL_INLINED {
     if constexpr (kVectorBytes == 32) return odd ? concat_odd_in_blocks<Lane>(x, y) : concat_even_in_blocks<Lane>(x, y);
     return odd ? concat_odd<Lane>(x, y) : concat_even<Lane>(x, y);
   };
-  Cells<Lane, indexed> cells;
-  cells.key = lanes(a.key, b.key);
-  if constexpr (indexed) cells.position = lanes(a.position, b.position);
-  return cells;
+  return moved(lanes, a, b);
 }
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
-  if constexpr (kVectorBytes == 32) {
-    cells.key = concat_words(cells.key);
-    if constexpr (indexed) cells.position = concat_words(cells.position);
-  }
+  using V = Vector<Lane, kVectorBytes>;
+  if constexpr (kVectorBytes == 32) return moved([](V v) ONNX_MAXPOOL_INLINED { return concat_words(v); }, cells);
   return cells;
 }
 
 // Every n-th lane of `n` vectors, from lane `phase` on, for an odd `n`.
 template <int n, int phase, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> odd_lanes(const Cells<Lane, indexed>* all) {
-  Vector<Lane, kVectorBytes> keys[n];
+  const auto lanes = [&](auto part_of) ONNX_MAXPOOL_INLINED {
+    Vector<Lane, kVectorBytes> vectors[n];
 #pragma GCC unroll 8
-  for (int v = 0; v < n; ++v) keys[v] = all[v].key;
+    for (int v = 0; v < n; ++v) vectors[v] = part_of(all[v]);
+    return order_apart<Lane, n, phase>(blend_apart<Lane, n, phase>(vectors));
+  };
   Cells<Lane, indexed> cells;
-  cells.key = order_apart<Lane, n, phase>(blend_apart<Lane, n, phase>(keys));
-  if constexpr (indexed) {
-    Vector<Lane, kVectorBytes> positions[n];
-#pragma GCC unroll 8
-    for (int v = 0; v < n; ++v) positions[v] = all[v].position;
-    cells.position = order_apart<Lane, n, phase>(blend_apart<Lane, n, phase>(positions));
-  }
+  cells.key = lanes([](const auto& each) ONNX_MAXPOOL_INLINED { return each.key; });
+  if constexpr (indexed) cells.position = lanes([](const auto& each) ONNX_MAXPOOL_INLINED { return each.position; });
   return cells;
 }
-// The best of those from `phase` on, and of all later phases.
-template <int n, int phase, class Lane, bool indexed>
+// The best of the first `count` lanes of each `n`.
+template <int n, int count, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> best_odd_lanes(const Cells<Lane, indexed>* all) {
-  const Cells<Lane, indexed> found = odd_lanes<n, phase>(all);
-  if constexpr (phase + 1 < n) return either(found, best_odd_lanes<n, phase + 1>(all));
-  return found;
+  const Cells<Lane, indexed> last = odd_lanes<n, count - 1>(all);
+  if constexpr (count > 1) return either(best_odd_lanes<n, count - 1>(all), last);
+  return last;
 }
 
 enum class Of { first, best };
@@ -71,10 +64,10 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> of_each_four(const Cells<Lane, indexed>
     // A block of two lanes has one of either vector, which are no neighbours.
     return in_order(of_each_two<wanted>(in_order(ab), in_order(cd)));
   } else {
-    Cells<Lane, indexed> cells = of_each_two<wanted>(ab, cd);
+    using V = Vector<Lane, kVectorBytes>;
+    const Cells<Lane, indexed> cells = of_each_two<wanted>(ab, cd);
     if constexpr (kVectorBytes == 32) {
-      cells.key = order_fourths<Lane>(cells.key);
-      if constexpr (indexed) cells.position = order_fourths<Lane>(cells.position);
+      return moved([](V v) ONNX_MAXPOOL_INLINED { return order_fourths<Lane>(v); }, cells);
     }
     return cells;
   }
@@ -92,10 +85,8 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> of_each(const Cells<Lane, indexed>* all
 #pragma GCC unroll 4
     for (int v = 0; v < n / 2; ++v) half[v] = in_order(of_each_two<wanted>(all[2 * v], all[2 * v + 1]));
     return of_each<wanted, n / 2>(half);
-  } else if constexpr (wanted == Of::first) {
-    return odd_lanes<n, 0>(all);
   } else {
-    return best_odd_lanes<n, 0>(all);
+    return best_odd_lanes<n, wanted == Of::first ? 1 : n>(all);
   }
 }
 

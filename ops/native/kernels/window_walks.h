@@ -11,6 +11,7 @@
 // one row and column apart (window_short_walks.h), and those that start two or three columns apart
 // (window_stepped_walks.h). For others most of it lies in scratch (window_doublings.h). Where the last vector of a line
 // has few columns, those of several planes may be walked at once (window_walk_tails.h).
+// window_walk_choice.h says which windows are walked in which of these ways.
 //
 // Lines that have more vectors than fit the registers are walked from right to left, as what a line's last vector
 // leaves beyond its windows is overwritten by the next line's first. A walk finds the first vector of each line on its
@@ -20,6 +21,7 @@
 #include "kernels/window_doublings.h"
 #include "kernels/window_short_walks.h"
 #include "kernels/window_stepped_walks.h"
+#include "kernels/window_walk_choice.h"
 #include "kernels/window_walk_tails.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -27,34 +29,11 @@ namespace {
 
 // Tensors of fewer bytes, cells and outputs, are mostly in a cache that is near: to fetch them would take longer.
 constexpr int64_t kFar = 4 << 20;
-// Rows and columns, of windows that start one cell apart and have code of their own. With indices larger ones were no
-// faster.
-template <class Lane, bool indexed>
-constexpr int kMostWalked = indexed                                   ? 3
-                            : kVectorBytes == 64 && sizeof(Lane) >= 4 ? 7
-                            : sizeof(Lane) == 8                       ? 3
-                            : kVectorBytes == 32 && sizeof(Lane) == 4 ? 7
-                                                                      : 5;
-
-// With AVX-512 oblongs of wide keys take as long by doubling as by code of their own, unless they have positions.
-template <class Lane, bool indexed>
-constexpr bool kWalksOblongs = indexed || kAreNumbers<Lane> || kVectorBytes < 64 || sizeof(Lane) < 4;
-
-// Whether windows have code of their own: small squares, and oblongs or windows further apart where it is worth it.
-template <class Lane, bool indexed>
-bool is_short_walk(const PoolJob& job) {
-  const PoolAxis &rows = job.rows, &columns = job.columns;
-  if (indexed && has_slices(job)) return false;  // they trust in the order of positions
-  if (is_stepped<Lane>(rows, columns)) return true;
-  constexpr int kMost = kMostWalked<Lane, indexed>;
-  if (!slides_by_one(rows) || rows.length > kMost || !slides_by_one(columns) || columns.length > kMost) return false;
-  return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
-}
 
 template <class Element, class Lane, bool indexed>
 class Walks {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
-  static constexpr int kMost = kMostWalked<Lane, indexed>;
+  static constexpr int kMost = kMostShortSide<Lane, indexed>;
   // Vectors of a row, of windows that have no code of their own. Three columns apart they take three.
   static constexpr int kReadAtOnce = kAreNumbers<Lane> ? 4 : 2;
   static_assert(kMost <= kLanes + 1, "a window reaches no further than into the next vector");
@@ -84,10 +63,10 @@ class Walks {
         count_(job.columns.count),
         vectors_(walk_vectors(job.columns, kLanes)),
         is_far_(tensor_bytes<indexed>(job, sizeof(Element)) > kFar),
-        is_short_(is_short_walk<Lane, indexed>(job)),
+        has_own_walk_(has_own_walk<Lane, indexed>(job)),
         bests_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
-        parts_{is_short_ ? Doublings() : Doublings(job.rows),
-               is_short_ ? ColumnDoublings<Lane>() : ColumnDoublings<Lane>(job.columns),
+        parts_{has_own_walk_ ? Doublings() : Doublings(job.rows),
+               has_own_walk_ ? ColumnDoublings<Lane>() : ColumnDoublings<Lane>(job.columns),
                {scratch + RowLine::kArrays * kEdgeCells,
                 scratch + RowLine::kArrays * kEdgeCells + (RowLine::kArrays - 1) * kKnownCells}},
         tails_(job, scratch + kAllCells) {
@@ -147,10 +126,10 @@ class Walks {
 
   ONNX_MAXPOOL_NOINLINE void pool_band(const Band& band, Writer& writer) {
     const int64_t done = band.tails_wanted > 0 ? 0 : band.end - band.begin;
-    writer.write_band(done, [&](const auto& write) __attribute__((always_inline)) {
+    writer.write_band(done, [&](const auto& write) ONNX_MAXPOOL_INLINED {
       const int64_t height = job_.rows.length, length = job_.columns.length;
       if constexpr (kDoublesWindows<Lane>) {
-        if (!is_short_) {
+        if (!has_own_walk_) {
           if (job_.columns.step == 1) return pool_doubled<1>(band, write);
           if (job_.columns.step == 2) return pool_doubled<2>(band, write);
           if constexpr (kMostColumnsApart == 3) pool_doubled<3>(band, write);
@@ -196,7 +175,7 @@ class Walks {
     constexpr int kAtOnce = kVectorBytes == 64 && kAreNumbers<Lane> ? (kIsSmall ? 5 : 4)
                             : kAreNumbers<Lane> || kIsSmall         ? 2
                                                                     : 1;
-    each_walk<kAtOnce>(band, [&](auto number, int64_t first) __attribute__((always_inline)) {
+    each_walk<kAtOnce>(band, [&](auto number, int64_t first) ONNX_MAXPOOL_INLINED {
       walk<ShortWalk<Lane, indexed, height, length, number.value, kMost>>(band, first, write);
     });
   }
@@ -226,7 +205,7 @@ class Walks {
   ONNX_MAXPOOL_INLINE void pool_apart(const Band& band, const Write& write) {
     // Vectors of a row that there are registers for, or fewer, where their code is not worth its size.
     constexpr int kRead = kVectorBytes == 64 && kAreNumbers<Lane> ? 8 : 4, kAtOnce = kRead / step;
-    each_walk<kAtOnce>(band, [&](auto number, int64_t first) __attribute__((always_inline)) {
+    each_walk<kAtOnce>(band, [&](auto number, int64_t first) ONNX_MAXPOOL_INLINED {
       walk<SteppedWalk<Lane, indexed, step, kept, apart, number.value>>(band, first, write);
     });
   }
@@ -238,7 +217,7 @@ class Walks {
     // Windows that start one row and one column apart have code of their own where it is worth its size. With AVX2, or
     // with indices, they take as long without.
     constexpr bool kMayBeNear = kVectorBytes == 64 && !indexed && step == 1;
-    each_walk<kAtOnce>(band, [&](auto number, int64_t first) __attribute__((always_inline)) {
+    each_walk<kAtOnce>(band, [&](auto number, int64_t first) ONNX_MAXPOOL_INLINED {
       if (kMayBeNear && job_.rows.step == 1) {
         walk<DoubledWindows<Lane, indexed, step, number.value, kMayBeNear>>(band, first, write);
       } else {
@@ -311,10 +290,10 @@ class Walks {
     LaneLimits<Lane, indexed> limits[kRead];
 #pragma GCC unroll 16
     for (int v = 0; v < kRead; ++v) {
-      limits[v] = v >= to_last ? at_last_[v - to_last] : v < step && first_vector == 0 ? at_first_[v] : nowhere_;
+      limits[v] = v >= to_last ? at_last_[v - to_last] : v < step && first_vector == 0 ? at_first_[v] : all_lanes_;
     }
     Watch watch;
-    const auto read = [&](const int64_t cell, Best* row) __attribute__((always_inline)) {
+    const auto read = [&](const int64_t cell, Best* row) ONNX_MAXPOOL_INLINED {
       const Element* from = band.first + cell;
       Element copy[kRead * kLanes];
       if (__builtin_expect(flags & kIsAtEnd, 0)) {
@@ -326,14 +305,14 @@ class Walks {
       }
       see_all<kRead>(row, watch);
     };
-    const auto skip_row = [&]() __attribute__((always_inline)) {
+    const auto skip_row = [&]() ONNX_MAXPOOL_INLINED {
       at += pace;
       if (--alike > 0) return;
       const bool was_before = pace == 0 && last_row > 0;
       pace = was_before ? width : 0;
       alike = was_before ? last_row : INT64_MAX;
     };
-    const auto next_row = [&](Best* row) __attribute__((always_inline)) {
+    const auto next_row = [&](Best* row) ONNX_MAXPOOL_INLINED {
       read(at, row);
       if (flags & kHasSlices) {
         for (int64_t z = 1; z < band.slices; ++z) {
@@ -406,8 +385,8 @@ class Walks {
   const Element* const x_;
   const int64_t width_, rows_, slice_, column_, count_;
   const WalkVectors vectors_;
-  const bool is_far_, is_short_;
-  LaneLimits<Lane, indexed> at_first_[3], at_last_[6], nowhere_{0, kLanes};
+  const bool is_far_, has_own_walk_;
+  LaneLimits<Lane, indexed> at_first_[3], at_last_[6], all_lanes_{0, kLanes};
   const RowLine bests_;  // a vector or two for each line
   const DoubledParts<Lane, indexed> parts_;
   const Tails tails_;
@@ -422,7 +401,7 @@ struct WalkPool : UnitsOfLines {
                                             : kVectorBytes > 16 || sizeof(Lane) == 4;
 
   static bool takes(const PoolJob& job) {
-    return kIsFaster && (is_short_walk<Lane, indexed>(job) || doubles_windows<Lane>(job));
+    return kIsFaster && (has_own_walk<Lane, indexed>(job) || doubles_windows<Lane>(job));
   }
 
   static size_t scratch_bytes(const PoolJob& job) {

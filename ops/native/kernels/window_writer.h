@@ -18,7 +18,7 @@ class WindowWriter {
         order_(job.order),
         output_(begin * job.columns.count),
         end_(end * job.columns.count),
-        per_plane_(job.depth.count * job.rows.count * job.columns.count) {
+        per_plane_(windows_of_plane(job)) {
     if (!indexed || job.index_step == 0) return;
     const int64_t plane = output_ / per_plane_;
     plane_end_ = (plane + 1) * per_plane_;
@@ -53,7 +53,7 @@ class WindowWriter {
   ONNX_MAXPOOL_INLINE void write_line_by(int64_t count, const WriteLine& line) {
     const Place to = place();
     const int64_t last = end_ - output_ - kLanes;
-    line([&](int64_t i, const Cells<Lane, indexed>& cells) __attribute__((always_inline)) {
+    line([&](int64_t i, const Cells<Lane, indexed>& cells) ONNX_MAXPOOL_INLINED {
       if (i <= last) return to.write(i, cells);
       write_last(i, cells, count - i);
     });
@@ -223,14 +223,7 @@ class WindowWriter {
     while (indexed && output_ + count > plane_end_) next_plane();
   }
 
-  void write_index(Lane position) {
-    const int64_t index = first_index_ + position;
-    if (job_->indices_are_64_bits) {
-      static_cast<int64_t*>(job_->indices)[output_] = index;
-    } else {
-      static_cast<uint32_t*>(job_->indices)[output_] = static_cast<uint32_t>(index);
-    }
-  }
+  void write_index(Lane position) { set_index(*job_, output_, first_index_ + position); }
 
   void next_plane() {
     first_index_ += job_->index_step;

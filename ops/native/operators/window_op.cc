@@ -163,7 +163,7 @@ class WindowPlan {
         bytes_(output_bytes(task, shape_)),
         axes_(bytes_ ? three_axes(task.axes) : PoolAxes()),
         lists_(lists_of(axes_)),
-        job_(bytes_ ? job_of(task) : PoolJob()),
+        job_(bytes_ ? job() : PoolJob()),
         ways_(bytes_ ? Ways(job_, element_size(type_)) : Ways()),
         cycles_(kCyclesPerCost * ways_.least()) {}
 
@@ -192,7 +192,8 @@ class WindowPlan {
     const Trials::Turn turn = trials_.next(may_be_alone ? ways_.costs_on(job.workers) : ways_.costs,
                                            {Ways::kAlone, Trials::kOneThreadHandicap});
     const Way& way = ways_.of[turn.way];
-    // A run that may not be left to one thread, where others may, is seldom, and no reason to change.
+    // Where runs mostly may be left to one thread, one that may not is an exception, and does not decide for the
+    // others.
     const bool is_like_others = job.workers == 1 || !is_little || may_be_alone;
     if (turn.is_last && is_like_others) fastest_.store(&way, std::memory_order_relaxed);
     trials_.run(turn, [&] { return pool_by(way, run, job) || is_little; });
@@ -207,7 +208,7 @@ class WindowPlan {
                         [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
   }
 
-  PoolJob job_of(const WindowTask& task) {
+  PoolJob job() {
     return {nullptr,
             nullptr,
             index_.present ? this : nullptr,  // each run has its own
@@ -217,7 +218,7 @@ class WindowPlan {
             axes_[0],
             axes_[1],
             axes_[2],
-            order_of(task.type)};
+            order_of(type_)};
   }
 
   const WindowPlans::Key key_;
@@ -231,7 +232,7 @@ class WindowPlan {
   const Ways ways_;
   const double cycles_;  // on one thread
   mutable Trials trials_;
-  // While no trial is due; now and then, where runs meet, for a while longer.
+  // The way of runs between trials. A run that ends late may set it after others began new trials, which then wait.
   mutable std::atomic<const Way*> fastest_{nullptr};
 };
 

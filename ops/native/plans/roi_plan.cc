@@ -128,7 +128,7 @@ bool set_if_small(const RoiShape& shape, const RoiWindows& windows, RoiPlan& pla
   return mode != nullptr;
 }
 
-// By the model of cost, or by what is known of such runs.
+// By the cost model, or by what is known of such runs.
 void choose_plan(const RoiShape& shape, const RoiWindows& windows, Trials* known, RoiPlan& plan) {
   const Planner planner(shape, windows);
   Ways ways;

@@ -6,7 +6,8 @@
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 
-// The map of base/element_type.h and its inverse, for elements of Key's width. Unsigned arithmetic, as it wraps.
+// The map of base/element_type.h and its inverse, for elements of Key's width. Sums may overflow: kernels are
+// compiled with -fwrapv, so that they wrap.
 template <class Key>
 struct KeyOrder {
   Key mask, offset;

@@ -15,7 +15,8 @@
 
 // Of small functions that loops cannot afford to call: their structs would go through memory, and processors wait where
 // what was stored in parts is loaded at once.
-#define ONNX_MAXPOOL_INLINE inline __attribute__((always_inline))
+#define ONNX_MAXPOOL_INLINED __attribute__((always_inline))  // of a lambda
+#define ONNX_MAXPOOL_INLINE inline ONNX_MAXPOOL_INLINED
 // Of those that need all of a processor's registers for themselves.
 #define ONNX_MAXPOOL_NOINLINE __attribute__((noinline))
 // Of those that loops call so seldom that no register should be kept free for it.

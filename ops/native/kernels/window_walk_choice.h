@@ -1,0 +1,98 @@
+// Which windows have walks of their own, how far a walk reaches, and of which planes the tails are walked together:
+// what walks and the cost model both go by.
+#pragma once
+
+#include "kernels/window_doublings.h"
+#include "kernels/window_list.h"
+#include "kernels/window_short.h"
+#include "kernels/window_stepped_walks.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+constexpr int64_t kBand = 64;  // lines that are walked at once
+
+// Of a value and its index.
+template <bool indexed>
+int64_t output_bytes(const PoolJob& job, int64_t element_size) {
+  return element_size + (!indexed ? 0 : job.indices_are_64_bits ? 8 : 4);
+}
+
+// Cells and outputs; no product that leaves 64 bits.
+template <bool indexed>
+double tensor_bytes(const PoolJob& job, int64_t element_size) {
+  const auto cells = static_cast<double>(cells_of_plane(job)), outputs = static_cast<double>(windows_of_plane(job));
+  return static_cast<double>(job.planes) * (cells * static_cast<double>(element_size) +
+                                            outputs * static_cast<double>(output_bytes<indexed>(job, element_size)));
+}
+
+// Lanes of 16 bits and fewer are too many for lines to have several vectors often, and so are narrow elements for their
+// planes to be large. With AVX-512, a walk of numbers takes several vectors of a row for little more than one.
+template <class Lane, bool indexed>
+constexpr bool kHasTails = sizeof(Lane) >= 4 && (kVectorBytes == 64 ? indexed : kVectorBytes == 32 && !indexed);
+
+// Of a line: vectors of windows, and of the map's columns that these reach, in groups of as many as windows are columns
+// apart. No window reaches further than into the next group.
+struct WalkVectors {
+  int64_t written, read;
+};
+inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
+  const int64_t written = (columns.count + lanes - 1) / lanes, reached = reach_of(columns),
+                map_end = columns.size - columns.first;
+  return {written, min(reached, map_end) > written * lanes * columns.step ? written + 1 : written};
+}
+
+constexpr int64_t kMostTailVectors = 256;  // of rows
+
+// How many planes' tails a vector has room for, 2 or 4; 0 where it has not, or where that is not worth it.
+template <class Lane, bool indexed>
+int64_t tails_at_once(const PoolJob& job, int64_t element_size) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  constexpr int64_t kMostRead = 8;  // vectors of a line: where there are more, the last one is a small part
+  // Bytes of planes that are still near when their other columns are walked, and of tensors that a second cache of 2
+  // MiB holds. Else memory is better read in its own order.
+  constexpr int64_t kNear = 64 << 10, kNearTensor = 7 << 18;
+  const PoolAxis &rows = job.rows, &columns = job.columns;
+  if (!kHasTails<Lane, indexed> || element_size != sizeof(Lane)) return 0;
+  if (!is_flat(job) || job.planes < 2 || rows.count > kBand || rows.first > 0) return 0;
+  const int64_t read = walk_vectors(columns, kLanes).read, windows = columns.count - (read - 1) * kLanes;
+  if (read < 2 || read > kMostRead) return 0;
+  // Without indices two vectors are mostly walked at once: one alone would take as long.
+  if (!indexed && read % 2 == 0) return 0;
+  if ((rows.count * rows.step + rows.length) * columns.step > kMostTailVectors) return 0;
+  if (tensor_bytes<indexed>(job, element_size) > kNearTensor) return 0;
+  // What the tail's windows need, and those before them.
+  const int64_t cells = (windows > 0 ? columns.step * (windows - 1) : -1) + columns.length;
+  const auto fit = [&](int64_t planes) {
+    return planes <= job.planes && planes * cells <= columns.step * kLanes &&
+           planes * rows.size * columns.size * element_size <= kNear;
+  };
+  return fit(4) ? 4 : fit(2) ? 2 : 0;
+}
+
+// Rows and columns, of windows that start one cell apart and have code of their own. With indices larger ones were no
+// faster.
+template <class Lane, bool indexed>
+constexpr int kMostShortSide = indexed                                   ? 3
+                               : kVectorBytes == 64 && sizeof(Lane) >= 4 ? 7
+                               : sizeof(Lane) == 8                       ? 3
+                               : kVectorBytes == 32 && sizeof(Lane) == 4 ? 7
+                                                                         : 5;
+
+// With AVX-512 oblongs of wide keys take as long by doubling as by code of their own, unless they have positions.
+template <class Lane, bool indexed>
+constexpr bool kWalksOblongs = indexed || kAreNumbers<Lane> || kVectorBytes < 64 || sizeof(Lane) < 4;
+
+// Whether windows have code of their own: small squares, and oblongs or windows further apart where it is worth it.
+template <class Lane, bool indexed>
+bool has_own_walk(const PoolJob& job) {
+  const PoolAxis &rows = job.rows, &columns = job.columns;
+  if (indexed && has_slices(job)) return false;  // they trust in the order of positions
+  if (is_stepped<Lane>(rows, columns)) return true;
+  constexpr int kMost = kMostShortSide<Lane, indexed>;
+  if (!slides_by_one(rows) || rows.length > kMost || !slides_by_one(columns) || columns.length > kMost) return false;
+  return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
+}
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
