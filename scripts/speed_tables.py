@@ -13,12 +13,15 @@ from typing import Any
 
 from onnx_maxpool.benchmark.grid.records import read_grid
 from onnx_maxpool.benchmark.grid.summary import distributions, rows_by_processor
-from onnx_maxpool.benchmark.peers import OURS
+from onnx_maxpool.benchmark.peers import FORMS, OURS
 from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, GRAPH_CASES, ROI_CASES, SLIDING_CASES, Row
 
 KEPT = Path(__file__).parent.parent / "docs" / "benchmark"
 SPEED_CASES = (*ROI_CASES, GRAPH_CASES[1], *ADAPTIVE_CASES, SLIDING_CASES[0], SLIDING_CASES[4])
 """Of the README's table."""
+PORTABLE_CASES = (ROI_CASES[0], ROI_CASES[4], ROI_CASES[3], ROI_CASES[7])
+"""Of the table in docs/guides/portable.md."""
+PORTABLE_MEMORY = KEPT / "portable-memory.json"
 
 
 @cache
@@ -93,9 +96,9 @@ def measured() -> str:
     return "\n".join(
         [
             f"- **Type.** With ROIs, float16 and bfloat16 take {span(types, 2)} of float's time.",
-            f"- **Threads.** Two threads take {span(threads, 2)} of the time of one, if a run takes a millisecond or"
-            " longer. The work runs in ONNX Runtime's own thread pool: set `intra_op_num_threads` of the session"
-            " options.",
+            f"- **Threads.** On two threads MaxRoiPool takes {span(threads, 2)} of its time on one, in float and if a"
+            " run takes a millisecond or longer. The work runs in ONNX Runtime's own thread pool: set"
+            " `intra_op_num_threads` of the session options.",
             f"- **Size of ROIs.** As ROIs grow from one cell to a whole map of 200x304 cells, 100 of them take"
             f" {growth[OURS]:.0f} times as long; in ONNX Runtime {growth['ONNX Runtime']:.0f} times.",
             f"- **Start.** To import the package takes {costs['import']:.0f} ms, and the first session of a process"
@@ -130,33 +133,33 @@ def chart() -> str:
 
 
 def portable() -> str:
-    """The figures of docs/guides/portable.md, which `scripts/time_portable.py` measured."""
-    found = json.loads((KEPT / "portable.json").read_text())
-    cases = found["cases"]
+    """The figures of docs/guides/portable.md: the benchmark's times, and what measure_portable_memory.py found."""
+    rows = {row["name"]: row for row in of_rows("results.jsonl") if row["threads"] == 1}
+    memory = json.loads(PORTABLE_MEMORY.read_text())
+    names = [Row(case).name for case in PORTABLE_CASES]
 
     def over(form: str, other: str) -> list[float]:
-        return [case["seconds"][form] / case["seconds"][other] for case in cases]
+        return [median(rows[name], form) / median(rows[name], other) for name in names]
 
-    loops, none = "with control flow", "without control flow"
-    rows = [
+    loops, none = FORMS
+    lines = [
         [
-            case["case"] if i == 0 else "",
+            str(case) if form == "ONNX Runtime" else "",
             "ONNX Runtime's own kernel" if form == "ONNX Runtime" else form,
-            f"{case['seconds'][form] / case['seconds']['native']:.1f}",
-            f"{case['bytes'][form] / 1e6:.0f}",
+            short(median(rows[name], form) / median(rows[name], OURS)),
+            f"{memory[name][form] / 1e6:.0f}",
         ]
-        for case in cases
-        for i, form in enumerate(("ONNX Runtime", loops, none))
+        for case, name in zip(PORTABLE_CASES, names, strict=True)
+        for form in ("ONNX Runtime", *FORMS)
     ]
-    machine = found["machine"]
     return "\n\n".join(
         [
-            f"In these cases, the form with control flow takes {span(over(loops, 'native'), 0)} times as long as the"
-            f" native library, and {span(over(loops, 'ONNX Runtime'), 1)} times as long as ONNX Runtime's own float"
-            f" kernel. The form without control flow takes {span(over(none, loops), 1)} times as long as the form with"
-            f" it. The median over the cases is {statistics.median(over(none, loops)):.1f}.",
-            table(["case", "form", "time / time of the native library", "memory, MB"], rows),
-            f"MaxRoiPool in float, on one thread: {machine['cpu']}, on {machine['date'][:10]}.",
+            f"In these cases, the form with control flow takes {span(over(loops, OURS), 0)} times as long as the native"
+            f" library, and {span(over(loops, 'ONNX Runtime'), 1)} times as long as ONNX Runtime's own float kernel."
+            f" The form without control flow takes {span(over(none, loops), 1)} times as long as the form with it. The"
+            f" median over the cases is {statistics.median(over(none, loops)):.1f}.",
+            table(["case", "form", "time / time of the native library", "memory, MB"], lines),
+            f"MaxRoiPool in float, on one thread: {place('results.jsonl')}. [All cases](../benchmark/README.md).",
         ]
     )
 

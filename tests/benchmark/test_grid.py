@@ -20,7 +20,7 @@ from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, drawn, group_
 from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, lost, worst
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes
-from onnx_maxpool.benchmark.peers import OURS, SESSION
+from onnx_maxpool.benchmark.peers import OURS, RUNTIME, SESSION
 from onnx_maxpool.benchmark.processes import Runtime
 from onnx_maxpool.benchmark.report.grid import ratio_cell
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
@@ -33,10 +33,15 @@ MANY = {group: drawn(group, seed=7, count=200) for group in GROUPS}
 
 
 def result_of(
-    group: str, ours: list[float], theirs: list[float] | None, threads: int = 2, session: float = 0.1
+    group: str,
+    ours: list[float],
+    theirs: list[float] | None,
+    threads: int = 2,
+    session: float = 0.1,
+    peer: str = "OpenVINO",
 ) -> RowResult:
     result = RowResult(MANY[group][0], threads, 1, 1)
-    for name, values in ((OURS, ours), ("OpenVINO", theirs), (SESSION, [session])):
+    for name, values in ((OURS, ours), (peer, theirs), (SESSION, [session])):
         if values is not None:
             result.entries[name] = Entry(timing([(value, 1) for value in values]))
     return result
@@ -108,10 +113,11 @@ def test_a_row_is_out_of_reach_where_the_session_alone_is_slower() -> None:
     overlapping = result_of(adaptive, [1.0, 3.0, 9.0], [1.0, 2.0, 9.0], session=2.5)
     faster = result_of(adaptive, [3.0, 3.0, 3.0], [2.0, 2.0, 2.0], session=1.9)
     disturbed = result_of(adaptive, [3.0, 3.0, 3.0], [2.0, 2.0, 2.0], session=3.1)
-    results = [slower, overlapping, faster, disturbed]
+    in_a_session = result_of(adaptive, [3.0, 3.0, 3.0], [2.0, 2.0, 2.0], session=2.5, peer=RUNTIME)
+    results = [slower, overlapping, faster, disturbed, in_a_session]
     (found,) = distributions(results)
-    assert (found.lost, found.clearly_lost, found.out_of_reach) == (4, 3, 2)
-    cells = ["0.67 (out of reach)", "0.67 (noise, out of reach)", "0.67", "0.67"]
+    assert (found.lost, found.clearly_lost, found.out_of_reach) == (5, 4, 2)
+    cells = ["0.67 (out of reach)", "0.67 (noise, out of reach)", "0.67", "0.67", "0.67"]
     assert [ratio_cell(result) for result in results] == cells
 
 

@@ -44,6 +44,8 @@ class GridOptions:
         parts = [f"onnx-maxpool bench --grid --seed {self.seed} --draws {self.count}"]
         if len(self.groups) < len(GROUPS):
             parts += [f'--operator "{group}"' for group in self.groups]
+        if self.seconds is not None:
+            parts.append(f"--seconds {self.seconds:g}")
         return " ".join(parts)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from onnx_maxpool.benchmark.grid.race import group_of_result
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
-from onnx_maxpool.benchmark.peers import OURS, SESSION
+from onnx_maxpool.benchmark.peers import OURS, RUNTIME, SESSION
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import count_of
 
@@ -27,7 +27,7 @@ class Distribution:
     clearly_lost: int
     """Of these, where the quartiles of the samples do not overlap either."""
     out_of_reach: int
-    """Rows that no operator of ONNX Runtime can win."""
+    """Rows that another runtime wins and no operator of ONNX Runtime can."""
 
     @property
     def title(self) -> str:
@@ -61,12 +61,12 @@ def clearly_lost(result: RowResult) -> bool:
 
 
 def out_of_reach(result: RowResult) -> bool:
-    """Whether a session whose node does next to nothing takes as long as the fastest peer, or longer.
+    """Whether another runtime is the fastest peer, and takes no longer than a session whose node does next to nothing.
 
-    Where it takes longer than ours, its samples were disturbed, and say nothing.
+    Where that takes longer than ours, its samples were disturbed, and say nothing.
     """
     peer, medians = result.fastest_peer, result.medians
-    if peer is None or not {OURS, SESSION} <= medians.keys():
+    if peer in (None, RUNTIME) or not {OURS, SESSION} <= medians.keys():
         return False
     return medians[peer] <= medians[SESSION] <= medians[OURS]
 

@@ -44,12 +44,12 @@ class Peer(Protocol):
         """The row, ready to run on so many threads."""
 
 
-OURS, TRAFFIC, SESSION = "onnx-maxpool", "memory traffic", "session alone"
+OURS, RUNTIME, TRAFFIC, SESSION = "onnx-maxpool", "ONNX Runtime", "memory traffic", "session alone"
 MODULES = {
     OURS: "ours",
     "with control flow": "portable.WITH_CONTROL_FLOW",
     "without control flow": "portable.WITHOUT_CONTROL_FLOW",
-    "ONNX Runtime": "onnxruntime",
+    RUNTIME: "onnxruntime",
     "OpenVINO": "openvino",
     "torch": "torch",
     "Paddle": "paddle",

@@ -34,7 +34,7 @@ def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
 
 
 class SessionAlone:
-    """A session whose only node does next to nothing. No node of a session takes less, ours included."""
+    """A session whose only node does next to nothing."""
 
     def versions(self) -> dict[str, str]:
         """Versions by distribution."""

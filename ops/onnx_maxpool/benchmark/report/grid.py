@@ -32,11 +32,10 @@ ABOUT = (
     "Rows are drawn at random from the ranges that users have: channels from 1 to 2048, maps from 7x7 to 512x512 and "
     "volumes, 1 to 10,000 ROIs from one cell to the whole map, 1 to 28 bins a side, windows of 1 to 16 with strides "
     "and paddings, adaptive sizes from 1 to 100, every type that a peer supports. Each row is timed in all runtimes in "
-    "turns. The ratio is the fastest peer's median over ours: below 1 the row is lost. It is clearly lost where the "
-    "quartiles of the samples do not overlap. Session alone is a run of ONNX Runtime with the same inputs whose only "
-    "node does next to nothing: no node takes less. A row is out of reach where that takes at least as long as the "
-    "fastest peer, and no longer than ours, as it would if its samples were disturbed: no operator of ONNX Runtime can "
-    "win it. The figures include such rows."
+    "turns. The ratio is the fastest peer's median over ours: below 1 the row is lost. It is noise where the quartiles "
+    "of the samples overlap; the other rows are clearly lost. Session alone is a run of ONNX Runtime with the same "
+    "inputs and a node that does next to nothing. A row is out of reach where another runtime than ONNX Runtime takes "
+    "no longer than that: then no operator of ONNX Runtime can win it. The figures include all these rows."
 )
 
 
@@ -155,7 +154,7 @@ def notes(runs: Sequence[Results]) -> Iterator[str]:
 
 
 def write_grid_page(runs: Sequence[Results], path: Path, commands: Sequence[str], picture: Path | None) -> None:
-    """Write the page: how to repeat it, the lost rows, the distributions, the picture, the worst rows."""
+    """Write the page: the lost rows, the distributions, the picture, the worst rows, and how to repeat it."""
     shown = os.path.relpath(picture, path.parent) if picture else None
     path.write_text("\n\n".join(paragraphs(runs, commands, shown)) + "\n", encoding="utf-8")
 
@@ -163,10 +162,7 @@ def write_grid_page(runs: Sequence[Results], path: Path, commands: Sequence[str]
 def paragraphs(runs: Sequence[Results], commands: Sequence[str], picture: str | None) -> Iterator[str]:
     """What stands between empty lines."""
     yield "# Random shapes"
-    yield "Written by `onnx-maxpool bench --grid --markdown`; do not edit. Its rows were drawn and timed by:"
-    yield "\n".join(["```text", *commands, "```"])
-    for run in runs:
-        yield f"- {'. '.join(map(literal, run_lines(run)))}"
+    yield "Written by `onnx-maxpool bench --grid --markdown`; do not edit."
     yield ABOUT
     processors = rows_by_processor(runs)
     for processor, rows in processors.items():
@@ -180,6 +176,14 @@ def paragraphs(runs: Sequence[Results], commands: Sequence[str], picture: str | 
         for each in distributions(rows):
             yield f"## The worst rows of {each.title}{beside}"
             yield table(worst_lines(rows, each), 1)
+    yield "## How the rows were drawn"
+    yield "\n".join(["```text", *commands, "```"])
+    seeds: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        seed, *machine = run_lines(run)
+        seeds.setdefault(tuple(machine), []).append(seed)
+    for machine_lines, drawn in seeds.items():
+        yield "\n".join(f"- {literal(line)}" for line in (*drawn, *machine_lines))
     for note in notes(runs):
         yield literal(note)
 
