@@ -66,19 +66,24 @@ Inputs = Annotated[
         "--input",
         metavar="NAME=FILE|DIR",
         help="Read inputs from NAME=FILE.npy, NAME=FILE.pb (a TensorProto), FILE.npz, or a folder of input_0.pb, "
-        "input_1.pb and so on. Inputs that are not given are random.",
+        "input_1.pb and so on. Inputs that are not given are random. Repeat the option for "
+        "several.",
     ),
 ]
 Dims = Annotated[
     list[str] | None,
-    typer.Option("--dim", metavar="NAME=SIZE", help="Give this size to a symbolic dimension of random inputs."),
+    typer.Option(
+        "--dim",
+        metavar="NAME=SIZE",
+        help="Give this size to a symbolic dimension of random inputs. Repeat the option for several.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Draw random inputs with this seed.")]
 Edges = Annotated[
     BinEdges | None,
     typer.Option(
         "--bin-edges",
-        help="Compute the edges of ROI bins as ONNX's reference does (onnx), in exact integers (exact), or in double "
+        help="Compute the edges of ROI bins as ONNX Runtime does (onnx), in exact integers (exact), or in double "
         "for every type (double). The default is onnx for MaxRoiPool and exact for RoiPooling.",
     ),
 ]
@@ -256,7 +261,11 @@ def convert(
     ] = True,
     dims: Annotated[
         list[str] | None,
-        typer.Option("--dim", metavar="NAME=SIZE", help="Fix a symbolic dimension of the inputs to this size."),
+        typer.Option(
+            "--dim",
+            metavar="NAME=SIZE",
+            help="Fix a symbolic dimension of the inputs to this size. Repeat the option for several.",
+        ),
     ] = None,
     max_pool_indices: Annotated[
         bool, typer.Option("--max-pool-indices", help="Also replace ai.onnx's MaxPool if the model uses its indices.")

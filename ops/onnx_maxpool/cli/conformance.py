@@ -72,10 +72,13 @@ def conformance(
     backend: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Test this backend: {', '.join(BACKENDS)}, or module:Class, your own onnx.backend.base.Backend."
+            help=f"Test this backend: {', '.join(BACKENDS)}, or module:Class, your own onnx.backend.base.Backend. "
+            "The default is native. Repeat the option for several."
         ),
     ] = None,
-    operator: Annotated[list[str] | None, typer.Option(help="Run only the cases of this operator.")] = None,
+    operator: Annotated[
+        list[str] | None, typer.Option(help="Run only the cases of this operator. Repeat the option for several.")
+    ] = None,
     case: Annotated[
         str, typer.Option(help="Run only cases with a name that contains a match of this regular expression.")
     ] = "",

@@ -19,7 +19,7 @@ from onnx_maxpool.samples import SAMPLES, Sample
 def sample(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE", help="Write these samples, for example fast_rcnn.onnx.", show_default=False),
+        typer.Argument(metavar="FILE...", help="Write these samples, for example fast_rcnn.onnx.", show_default=False),
     ] = None,
     folder: Annotated[Path, typer.Option("--folder", metavar="DIR", help="Write the files to this folder.")] = Path(),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
