@@ -391,6 +391,17 @@ def test_a_batch_number_is_truncated_toward_zero() -> None:
     )
 
 
+@pytest.mark.parametrize("run", [native_rois, reference_rois])
+def test_more_images_than_float_counts_one_by_one(run: Callable[..., Array]) -> None:
+    """M10: 2^24 + 1 images, whose number in float is 2^24, which is also the last image's."""
+    x = np.zeros((2**24 + 1, 1, 1, 1), np.float32)
+    x[-1] = 5
+    proto = roi_model(pooled_shape=(1, 1))
+    assert run(proto, x, np.array([[2**24, 0, 0, 0, 0]], np.float32)).item() == 5
+    with pytest.raises(Exception, match="expected a batch number from 0 to 16777216"):
+        run(proto, x, np.array([[2**24 + 2, 0, 0, 0, 0]], np.float32))
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_any_number_of_threads(threads: int) -> None:
     options = ort.SessionOptions()

@@ -37,6 +37,13 @@ float widen(uint16_t bits, ElementType type) {
   return value;
 }
 
+// The least number above all batch numbers of so many images. The nearest one to their number may be a batch number.
+template <class Float>
+Float beyond_batches(int64_t images) {
+  const auto limit = static_cast<Float>(images);
+  return static_cast<int64_t>(limit) < images ? std::nextafter(limit, std::numeric_limits<Float>::infinity()) : limit;
+}
+
 // The ROI tensor's values in the type that rule M5 computes in: float, or double for double. Narrower ones are widened
 // once, as they are read several times.
 template <class Float>
@@ -210,7 +217,7 @@ class RoiNode : public Kernel {
   // M10 and M11, for the first row that breaks either.
   template <class Float>
   void check_rois(const Rois<Float>& rois, int64_t count, int64_t images) const {
-    const auto limit = static_cast<Float>(images);
+    const auto limit = beyond_batches<Float>(images);
     if (images > 0 && are_plain(rois.row(0), count, limit)) return;
     // A batch number is truncated: -0.5 is 0, of which there may be no image.
     const auto batch_is_good = [&](Float value) { return value > -1 && images > 0 && value < limit; };
