@@ -13,7 +13,7 @@ from typing import Any
 
 from onnx_maxpool.benchmark.grid.records import read_grid
 from onnx_maxpool.benchmark.grid.summary import distributions, rows_by_processor
-from onnx_maxpool.benchmark.peers import FORMS, OURS
+from onnx_maxpool.benchmark.peers import FORMS, OURS, RUNTIME
 from onnx_maxpool.benchmark.rows import ADAPTIVE_CASES, GRAPH_CASES, ROI_CASES, SLIDING_CASES, Row
 
 KEPT = Path(__file__).parent.parent / "docs" / "benchmark"
@@ -60,10 +60,10 @@ def speed() -> str:
     """The README's table, and what it was measured on."""
     rows = []
     for case, found in ratios():
-        others = {peer: ratio for peer, ratio in found.items() if peer != "ONNX Runtime"}
+        others = {peer: ratio for peer, ratio in found.items() if peer != RUNTIME}
         fastest = min(others, key=others.__getitem__)
-        rows.append([case, short(found.get("ONNX Runtime")), short(others[fastest]), fastest])
-    header = ["what", "ONNX Runtime", "fastest other", "which"]
+        rows.append([case, short(found.get(RUNTIME)), short(others[fastest]), fastest])
+    header = ["what", RUNTIME, "fastest other", "which"]
     return f"{table(header, rows)}\n\nMeasured on {place('results.jsonl')}."
 
 
@@ -91,7 +91,7 @@ def measured() -> str:
     threads = [beside(row, "1 thread") for row in long if row["type"] == "float"]
     sizes = [row for row in found if row["threads"] == 2 and row["curve"] and "cells" in row["curve"]]
     sizes.sort(key=lambda row: row["at"])
-    growth = {name: median(sizes[-1], name) / median(sizes[0], name) for name in (OURS, "ONNX Runtime")}
+    growth = {name: median(sizes[-1], name) / median(sizes[0], name) for name in (OURS, RUNTIME)}
     costs = {row["name"]: 1e3 * row["cost"] for row in records("results.jsonl") if row["record"] == "overhead"}
     return "\n".join(
         [
@@ -100,7 +100,7 @@ def measured() -> str:
             " run takes a millisecond or longer. The work runs in ONNX Runtime's own thread pool: set"
             " `intra_op_num_threads` of the session options.",
             f"- **Size of ROIs.** As ROIs grow from one cell to a whole map of 200x304 cells, 100 of them take"
-            f" {growth[OURS]:.0f} times as long; in ONNX Runtime {growth['ONNX Runtime']:.0f} times.",
+            f" {growth[OURS]:.0f} times as long; in ONNX Runtime {growth[RUNTIME]:.0f} times.",
             f"- **Start.** To import the package takes {costs['import']:.0f} ms, and the first session of a process"
             f" {costs['first']:.1f} ms more than without the library.",
             "- **Instruction set.** In the median of [random rows](../benchmark/grid.md) we are"
@@ -144,18 +144,18 @@ def portable() -> str:
     loops, none = FORMS
     lines = [
         [
-            str(case) if form == "ONNX Runtime" else "",
-            "ONNX Runtime's own kernel" if form == "ONNX Runtime" else form,
+            str(case) if form == RUNTIME else "",
+            f"{RUNTIME}'s own kernel" if form == RUNTIME else form,
             short(median(rows[name], form) / median(rows[name], OURS)),
             f"{memory[name][form] / 1e6:.0f}",
         ]
         for case, name in zip(PORTABLE_CASES, names, strict=True)
-        for form in ("ONNX Runtime", *FORMS)
+        for form in (RUNTIME, *FORMS)
     ]
     return "\n\n".join(
         [
             f"In these cases, the form with control flow takes {span(over(loops, OURS), 0)} times as long as the native"
-            f" library, and {span(over(loops, 'ONNX Runtime'), 1)} times as long as ONNX Runtime's own float kernel."
+            f" library, and {span(over(loops, RUNTIME), 1)} times as long as ONNX Runtime's own float kernel."
             f" The form without control flow takes {span(over(none, loops), 1)} times as long as the form with it. The"
             f" median over the cases is {statistics.median(over(none, loops)):.1f}.",
             table(["case", "form", "time / time of the native library", "memory, MB"], lines),

@@ -66,8 +66,8 @@ Inputs = Annotated[
         "--input",
         metavar="NAME=FILE|DIR",
         help="Read inputs from NAME=FILE.npy, NAME=FILE.pb (a TensorProto), FILE.npz, or a folder of input_0.pb, "
-        "input_1.pb and so on. Inputs that are not given are random. Repeat the option for "
-        "several.",
+        "input_1.pb and so on. Inputs that are not given are random. "
+        "Repeat the option for several.",
     ),
 ]
 Dims = Annotated[
