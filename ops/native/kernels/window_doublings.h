@@ -107,7 +107,7 @@ struct DoubledParts {
   Line<Lane, indexed> scratch;
 };
 
-// What a walk over so many vectors knows, of windows that start `step` columns apart (window_walks.h says what it is
+// What a walk over so many vectors knows, of windows that start `step` columns apart (window_walk.h says what it is
 // asked for). The first doubling needs the group of rows before; for each of the others a ring in scratch has what was
 // known by[i] groups ago. Where `rows_are_near`, windows start one row apart, and a group is one row. Rows of several
 // slices are not in the order of positions, which are compared then.

@@ -2,6 +2,8 @@
 // a cache, and in steps, where they overlap.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/simd/vector.h"
 #include "kernels/window.h"
 
@@ -123,11 +125,9 @@ ONNX_MAXPOOL_INLINE void with_indices(const PoolJob& job, const Use& use) {
 }
 
 ONNX_MAXPOOL_INLINE void set_index(const PoolJob& job, int64_t output, int64_t index) {
-  if (job.indices_are_64_bits) {
-    static_cast<uint64_t*>(job.indices)[output] = static_cast<uint64_t>(index);
-  } else {
-    static_cast<uint32_t*>(job.indices)[output] = static_cast<uint32_t>(index);
-  }
+  with_indices(job, [&](auto* indices) ONNX_MAXPOOL_INLINED {
+    indices[output] = static_cast<std::remove_pointer_t<decltype(indices)>>(index);
+  });
 }
 
 // A number that is known when code is compiled, as an argument.

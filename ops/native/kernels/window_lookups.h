@@ -215,18 +215,18 @@ class LookupPool : public UnitsOfLines {
 
   template <int vectors>
   ONNX_MAXPOOL_INLINE static Best looked_up(const Best (&from)[vectors], Places lanes) {
-    const auto look_up = [&](const auto& keys_of) {
-      if constexpr (vectors == 1) {
-        return reinterpret_cast<V>(table_lookup_lanes(reinterpret_cast<Places>(keys_of(0)), lanes));
-      } else {
-        return reinterpret_cast<V>(
-            two_tables_lookup_lanes(reinterpret_cast<Places>(keys_of(0)), reinterpret_cast<Places>(keys_of(1)), lanes));
-      }
+    const auto in_one = [&](V v) ONNX_MAXPOOL_INLINED {
+      return reinterpret_cast<V>(table_lookup_lanes(reinterpret_cast<Places>(v), lanes));
     };
-    Best found;
-    found.key = look_up([&](int v) { return from[v].key; });
-    if constexpr (indexed) found.position = look_up([&](int v) { return from[v].position; });
-    return found;
+    const auto in_two = [&](V lower, V upper) ONNX_MAXPOOL_INLINED {
+      return reinterpret_cast<V>(
+          two_tables_lookup_lanes(reinterpret_cast<Places>(lower), reinterpret_cast<Places>(upper), lanes));
+    };
+    if constexpr (vectors == 1) {
+      return moved(in_one, from[0]);
+    } else {
+      return moved(in_two, from[0], from[1]);
+    }
   }
 
   const PoolJob& job_;

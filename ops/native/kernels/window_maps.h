@@ -24,8 +24,8 @@ namespace {
 template <class Element, class Lane, bool indexed>
 class MapPool {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
-  static constexpr int kArrays = indexed ? 2 : 1;
   using RowLine = Line<Lane, indexed>;
+  static constexpr int kArrays = RowLine::kArrays;
   using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
  public:

@@ -6,7 +6,7 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// What a walk over so many vectors knows (window_walks.h says what it is asked for), of windows of `height` rows and
+// What a walk over so many vectors knows (window_walk.h says what it is asked for), of windows of `height` rows and
 // `length` columns, which start one row and one column apart. Where `length` is 0 the job knows it, at most `kMost`.
 template <class Lane, bool indexed, int height, int length, int vectors_, int kMost>
 class ShortWalk {

@@ -32,7 +32,7 @@ inline int64_t squares_apart(const PoolAxis& rows, const PoolAxis& columns) {
   return are_squares && (rows.step == 1 || rows.step == columns.step) ? rows.step : 0;
 }
 
-// What a walk over so many vectors knows (window_walks.h says what it is asked for), of windows that start `step`
+// What a walk over so many vectors knows (window_walk.h says what it is asked for), of windows that start `step`
 // columns apart and have `kept` rows of the next ones. Sides of squares, which start `apart` rows from one another, are
 // known when code is compiled.
 template <class Lane, bool indexed, int step_, int kept, int apart, int vectors_>

@@ -40,7 +40,7 @@ class WalkTails {
   RowLine edges(int64_t plane) const { return line_at(edges_, plane * lanes_); }
 
   // The tails of so many planes, at most planes(), of which the first has this first cell. Returns whether no number
-  // was NaN. `Windows` is one of one vector, as of Walks::walk().
+  // was NaN. `Windows` is one of one vector, as of Walk::walk().
   template <class Windows, class Parts, class Write>
   ONNX_MAXPOOL_NOINLINE bool walk(const Element* first, int64_t planes, const Parts& parts, Write write) const {
     static_assert(Windows::vectors == 1, "of all planes");

@@ -163,7 +163,7 @@ class WindowPlan {
         bytes_(output_bytes(task, shape_)),
         axes_(bytes_ ? three_axes(task.axes) : PoolAxes()),
         lists_(lists_of(axes_)),
-        job_(bytes_ ? job() : PoolJob()),
+        job_(bytes_ ? job_without_tensors() : PoolJob()),
         ways_(bytes_ ? Ways(job_, element_size(type_)) : Ways()),
         cycles_(kCyclesPerCost * ways_.least()) {}
 
@@ -208,7 +208,7 @@ class WindowPlan {
                         [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });
   }
 
-  PoolJob job() {
+  PoolJob job_without_tensors() {
     return {nullptr,
             nullptr,
             index_.present ? this : nullptr,  // each run has its own
