@@ -47,5 +47,8 @@ class ByteSource {
 // Fills a tensor by a short description from the source: few values, special ones, any bits, or the source's own bytes.
 void fill_cells(ByteSource& source, const OrtValue& tensor);
 
+// The same of the first cells, which then come again: to draw all cells of a large tensor takes longer than to pool it.
+void fill_large(ByteSource& source, const OrtValue& tensor);
+
 // A dimension; around the sizes of vectors more often than not.
 int64_t some_size(ByteSource& source);

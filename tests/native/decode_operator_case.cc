@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "operator_case.h"
 
@@ -13,7 +14,7 @@ using onnx_maxpool::Shape;
 using stand_in::Node;
 using stand_in::Version;
 
-constexpr int64_t kMostCells = 1 << 13;
+constexpr int64_t kMostCells = 1 << 13, kMostOfLarge = 1 << 16;
 constexpr ElementType kFloats[] = {ElementType::float_, ElementType::float16_, ElementType::double_,
                                    ElementType::bfloat16_};
 constexpr ElementType kDirectmlTypes[] = {
@@ -29,14 +30,20 @@ int64_t some_integer(ByteSource& source, int64_t usual) {
                                std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()});
 }
 
+int64_t some_large_size(ByteSource& source) {
+  return source.one_in(3) ? some_size(source)
+                          : source.pick<int64_t>({40, 100, 127, 181, 200, 255, 256, 257, 300, 1000});
+}
+
 // Dimensions of which none is too large for a search cell by cell. Where one is 0 the others may be anything.
-Shape some_shape(ByteSource& source, size_t rank) {
+Shape some_shape(ByteSource& source, size_t rank, bool is_large = false) {
   Shape shape;
-  int64_t room = kMostCells;
+  int64_t room = is_large ? kMostOfLarge : kMostCells;
   const bool huge = source.one_in(64);
   for (size_t i = 0; i < rank; ++i) {
     const int64_t dim = huge                ? std::max<int64_t>(source.raw<int64_t>(), 0)
                         : i < 2 && rank > 2 ? source.pick<int64_t>({1, 2, 3, 1, 5, 1, 4, 17, 33, 8, 16, 64, 0})
+                        : is_large          ? some_large_size(source)
                                             : some_size(source);
     shape.push_back(huge ? dim : std::min(dim, room));
     if (shape.back()) room /= huge ? 1 : shape.back();
@@ -44,6 +51,11 @@ Shape some_shape(ByteSource& source, size_t rank) {
   if (huge && rank && std::find(shape.begin(), shape.end(), 0) == shape.end())
     shape[source.below(static_cast<int64_t>(rank))] = 0;
   return shape;
+}
+
+// Of its own, so that large ones take no longer.
+void fill(ByteSource& source, const OrtValue& x, bool is_large) {
+  is_large ? fill_large(source, x) : fill_cells(source, x);
 }
 
 size_t some_rank(ByteSource& source, size_t right) {
@@ -114,14 +126,15 @@ void decode_roi_pool(ByteSource& source, OperatorCase& out) {
       source.one_in(32) ? source.raw<float>() : source.pick<float>({1.0f, 0.5f, 0.0625f, 0.3f, 0.7f, 3.0f});
   if (!source.one_in(8)) put(out.node, source, "spatial_scale", scale);
 
-  const Shape shape = some_shape(source, some_rank(source, 4));
+  const Shape shape = some_shape(source, some_rank(source, 4), out.is_large);
   out.inputs.push_back(stand_in::tensor(type, shape, static_cast<size_t>(source.below(8))));
-  const int64_t count = source.pick<int64_t>({1, 2, 3, 5, 300, 9, 33, 0});
+  int64_t count = source.pick<int64_t>({1, 2, 3, 5, 300, 9, 33, 0});
+  if (out.is_large && count == 300) count = 2000;
   Shape rois = is_directml ? Shape{1, 1, count, 5} : Shape{count, 5};
   if (source.one_in(64)) rois = some_shape(source, static_cast<size_t>(source.below(5)));
   out.inputs.push_back(stand_in::tensor(type, rois, static_cast<size_t>(source.below(8))));
   fill_rois(source, *out.inputs[1], shape, scale);
-  fill_cells(source, *out.inputs[0]);
+  fill(source, *out.inputs[0], out.is_large);
   out.node.outputs = {"Y"};
 }
 
@@ -138,7 +151,7 @@ void decode_max_pooling1(ByteSource& source, OperatorCase& out) {
   out.node.op = "MaxPooling1";
   const ElementType type = kDirectmlTypes[source.below(10)];
   const size_t axes = 2 + static_cast<size_t>(source.below(2));
-  const Shape shape = some_shape(source, some_rank(source, axes + 2));
+  const Shape shape = some_shape(source, some_rank(source, axes + 2), out.is_large);
   Shape window, strides, start, end;
   for (size_t i = 0; i < axes; ++i) {
     const int64_t size = i + 2 < shape.size() ? std::clamp<int64_t>(shape[i + 2], 1, 100) : 3;
@@ -157,7 +170,14 @@ void decode_max_pooling1(ByteSource& source, OperatorCase& out) {
   if (!source.one_in(4)) put(out.node, source, "end_padding", end);
   decode_outputs(source, out.node, {"u32", "u64", "u32", "i32", ""});
   out.inputs.push_back(stand_in::tensor(type, shape, static_cast<size_t>(source.below(8))));
-  fill_cells(source, *out.inputs[0]);
+  fill(source, *out.inputs[0], out.is_large);
+}
+
+void fill_sizes(ByteSource& source, const OrtValue& sizes) {
+  const auto cells = static_cast<int64_t>(sizes.block.bytes() / element_size(sizes.type));
+  for (int64_t i = 0; i < cells; ++i) {
+    naive::set_number(sizes.type, sizes.block.data(), i, static_cast<long double>(some_integer(source, 12)));
+  }
 }
 
 void decode_adaptive_max_pool(ByteSource& source, OperatorCase& out) {
@@ -165,19 +185,15 @@ void decode_adaptive_max_pool(ByteSource& source, OperatorCase& out) {
   out.node.op = "AdaptiveMaxPool";
   const ElementType type = kFloats[source.below(4)];
   const size_t axes = 1 + static_cast<size_t>(source.below(3));
-  const Shape shape = some_shape(source, some_rank(source, axes + 2));
+  const Shape shape = some_shape(source, some_rank(source, axes + 2), out.is_large);
   const bool narrow = source.below(2) != 0;
   Shape count = {static_cast<int64_t>(axes)};
   if (source.one_in(64)) count = some_shape(source, static_cast<size_t>(source.below(3)));
   decode_outputs(source, out.node, {"i64", "i32", "i64", "u32", "i6"});
   out.inputs.push_back(stand_in::tensor(type, shape, static_cast<size_t>(source.below(8))));
   out.inputs.push_back(stand_in::tensor(narrow ? ElementType::int32_ : ElementType::int64_, count));
-  const OrtValue& sizes = *out.inputs[1];
-  const auto cells = static_cast<int64_t>(sizes.block.bytes() / element_size(sizes.type));
-  for (int64_t i = 0; i < cells; ++i) {
-    naive::set_number(sizes.type, sizes.block.data(), i, static_cast<long double>(some_integer(source, 12)));
-  }
-  fill_cells(source, *out.inputs[0]);
+  fill_sizes(source, *out.inputs[1]);
+  fill(source, *out.inputs[0], out.is_large);
 }
 
 void decode_python_result(ByteSource& source, OperatorCase& out) {
@@ -218,11 +234,57 @@ void decode_known_shapes(ByteSource& source, OperatorCase& out) {
   }
 }
 
+// Other inputs of the same operator: of the same shape or of others, as many ROIs or nearly, or other ones.
+std::vector<std::unique_ptr<OrtValue>> other_inputs(ByteSource& source, const OperatorCase& out) {
+  const OrtValue& x = *out.inputs[0];
+  const Shape shape = source.one_in(2) ? x.shape : some_shape(source, x.shape.size(), out.is_large);
+  std::vector<std::unique_ptr<OrtValue>> inputs;
+  inputs.push_back(stand_in::tensor(x.type, shape, static_cast<size_t>(source.below(8))));
+  if (out.inputs.size() > 1) {
+    const OrtValue& second = *out.inputs[1];
+    Shape sizes = second.shape;
+    const bool are_rois = out.node.op != "AdaptiveMaxPool";
+    const bool are_few = std::all_of(sizes.begin(), sizes.end(), [](int64_t dim) { return dim <= 2000; });
+    if (are_rois && are_few && sizes.size() > 1 && sizes.back() == 5) {
+      int64_t& count = sizes[sizes.size() - 2];
+      count = source.pick<int64_t>({count, count, std::min<int64_t>(count, 1000) + 1, 1, 20, count / 2, 300});
+    }
+    inputs.push_back(stand_in::tensor(second.type, sizes));
+    if (are_rois) {
+      const auto scale = out.node.attributes.find("spatial_scale");
+      const float* const given = scale == out.node.attributes.end() ? nullptr : std::get_if<float>(&scale->second);
+      fill_rois(source, *inputs[1], shape, given ? *given : 1);
+    } else {
+      fill_sizes(source, *inputs[1]);
+    }
+  }
+  fill(source, *inputs[0], out.is_large);
+  return inputs;
+}
+
+// A node's first runs try ways to pool, and those that follow go the way that was the fastest, as long as inputs are
+// alike: so there are many, mostly of the same inputs.
+void decode_turns(ByteSource& source, OperatorCase& out) {
+  if (!source.one_in(4) || out.node.op.rfind("PythonResult", 0) == 0) return;
+  const auto runs = static_cast<size_t>(source.pick<int64_t>({12, 40, 140}));
+  const auto others = static_cast<size_t>(source.below(4));
+  for (size_t i = 0; i < others; ++i) out.later.push_back(other_inputs(source, out));
+  const size_t alike = source.one_in(2) ? 0 : runs / 3;
+  std::mt19937 random(source.raw<uint16_t>());
+  for (size_t run = 0; run < runs; ++run) {
+    const bool is_any = run >= alike && run > others;
+    out.turns.push_back(run <= others ? run : is_any ? random() % (others + 1) : 0);
+  }
+}
+
 }  // namespace
 
 OperatorCase decode_operator_case(ByteSource source) {
   OperatorCase out;
-  out.node.threads = 1 + static_cast<size_t>(source.below(3));
+  const int64_t first = source.below(256);
+  out.node.threads = 1 + static_cast<size_t>(first % 3);
+  // Bytes that no committed input began with when there were large ones: all others mean what they did.
+  out.is_large = 0x92 <= first && first <= 0xa0;
   out.node.output_offset = static_cast<size_t>(source.below(64));
   constexpr BinEdges settings[] = {BinEdges::exact_, BinEdges::unset, BinEdges::double_, BinEdges::onnx_};
   out.bin_edges = settings[source.below(4)];
@@ -233,5 +295,6 @@ OperatorCase decode_operator_case(ByteSource source) {
   if (op >= 11 && op < 15) decode_adaptive_max_pool(source, out);
   if (op == 15) decode_python_result(source, out);
   decode_known_shapes(source, out);
+  decode_turns(source, out);
   return out;
 }

@@ -25,6 +25,18 @@ void describe_values(std::ostream& out, const std::vector<T>& values) {
   out << "]";
 }
 
+void describe_inputs(std::ostream& out, const std::vector<std::unique_ptr<OrtValue>>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const OrtValue& input = *inputs[i];
+    out << "input " << i << ": " << name_of(input.type) << text(input.shape);
+    const auto cells = static_cast<int64_t>(input.block.bytes() / element_size(input.type));
+    for (int64_t cell = 0; cell < std::min<int64_t>(cells, 200); ++cell) {
+      out << (cell % 10 ? " " : "\n    ") << naive::number(input.type, input.block.data(), cell);
+    }
+    out << (cells > 200 ? " ...\n" : "\n");
+  }
+}
+
 // Where the graph tells neither X's rank nor how many sizes there are, inference has to guess that of an index: its
 // type cannot be set without a rank.
 bool guesses_the_rank(const OperatorCase& c, size_t output) {
@@ -75,6 +87,25 @@ std::string output_difference(const stand_in::Run& run, const naive::Expected& e
     }
   }
   return "";
+}
+
+// Of one of the case's inputs.
+std::string run_difference(const OperatorCase& c, const std::vector<const OrtValue*>& inputs,
+                           const stand_in::Run& run) {
+  const naive::Expected expected = naive::expected(c.node, inputs, c.bin_edges, c.version == Version::newest);
+  const stand_in::Outcome& outcome = run.created.code ? run.created : run.computed;
+  if (!expected.refusal.empty()) {
+    // What is refused is refused as ORT's INVALID_ARGUMENT.
+    const bool good = outcome.code == 2 && outcome.message.find(expected.refusal) != std::string::npos;
+    return good ? ""
+                : "the status is " + std::to_string(outcome.code) + " '" + outcome.message +
+                      "', expected 2 and a message with '" + expected.refusal + "'";
+  }
+  const bool no_memory = outcome.code == 1 && (run.output_refused || outcome.message == "onnx_maxpool: out of memory");
+  if (no_memory && (expected.too_much || run.output_refused)) return "";
+  if (outcome.code)
+    return "the status is " + std::to_string(outcome.code) + " '" + outcome.message + "', expected none";
+  return output_difference(run, expected);
 }
 
 std::unique_ptr<OrtValue> filled(ElementType type, const Shape& shape, uint8_t kind = 0) {
@@ -130,6 +161,15 @@ std::vector<const OrtValue*> OperatorCase::input_values() const {
   std::vector<const OrtValue*> values;
   for (const auto& input : inputs) values.push_back(input.get());
   return values;
+}
+
+std::vector<std::vector<const OrtValue*>> OperatorCase::all_inputs() const {
+  std::vector<std::vector<const OrtValue*>> all = {input_values()};
+  for (const auto& others : later) {
+    all.emplace_back();
+    for (const auto& input : others) all.back().push_back(input.get());
+  }
+  return all;
 }
 
 OperatorCase max_roi_pool(ElementType type, const Shape& x, const std::vector<long double>& rois, const Shape& pooled) {
@@ -216,15 +256,14 @@ std::string described(const OperatorCase& c) {
   }
   out << "  bin_edges = " << (*name_of(c.bin_edges) ? name_of(c.bin_edges) : "not set")
       << ", threads = " << c.node.threads << ", ONNX Runtime " << stand_in::base(c.version).GetVersionString() << "\n";
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    const OrtValue& input = *c.inputs[i];
-    out << "input " << i << ": " << name_of(input.type) << text(input.shape);
-    const auto cells = static_cast<int64_t>(input.block.bytes() / element_size(input.type));
-    for (int64_t cell = 0; cell < std::min<int64_t>(cells, 200); ++cell) {
-      out << (cell % 10 ? " " : "\n    ") << naive::number(input.type, input.block.data(), cell);
-    }
-    out << (cells > 200 ? " ...\n" : "\n");
+  describe_inputs(out, c.inputs);
+  for (size_t i = 0; i < c.later.size(); ++i) {
+    out << "of later runs, number " << i + 1 << "\n";
+    describe_inputs(out, c.later[i]);
   }
+  if (!c.turns.empty()) out << "runs in turn:";
+  for (size_t turn : c.turns) out << " " << turn;
+  if (!c.turns.empty()) out << "\n";
   out << "outputs:";
   for (const std::string& name : c.node.outputs) out << " '" << name << "'";
   out << ", " << c.node.output_offset << " cells behind a boundary of 64 bytes\n";
@@ -258,25 +297,19 @@ void require_target() {
 }
 
 std::string difference(const OperatorCase& c) {
-  const std::vector<const OrtValue*> inputs = c.input_values();
-  const OrtCustomOp* op = stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
+  const std::vector<std::vector<const OrtValue*>> inputs = c.all_inputs();
+  const OrtCustomOp* op = stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs[0]);
   if (!op) return "there is no such operator";
-  const stand_in::Run run = stand_in::run(*op, c.node, inputs, c.version);
-  const naive::Expected expected = naive::expected(c.node, inputs, c.bin_edges, c.version == Version::newest);
-  const stand_in::Outcome& outcome = run.created.code ? run.created : run.computed;
-  if (!expected.refusal.empty()) {
-    // What is refused is refused as ORT's INVALID_ARGUMENT.
-    const bool good = outcome.code == 2 && outcome.message.find(expected.refusal) != std::string::npos;
-    return good ? ""
-                : "the status is " + std::to_string(outcome.code) + " '" + outcome.message +
-                      "', expected 2 and a message with '" + expected.refusal + "'";
+  const std::vector<size_t> as_often(static_cast<size_t>(c.node.runs), 0);
+  const std::vector<stand_in::Run> runs =
+      stand_in::run_in_turns(*op, c.node, inputs, c.turns.empty() ? as_often : c.turns, c.version);
+  const bool ran = !runs[0].created.code && !runs[0].computed.code;
+  std::string wrong = ran ? inference_difference(c, runs[0]) : "";
+  for (size_t i = 0; wrong.empty() && i < runs.size(); ++i) {
+    wrong = run_difference(c, inputs[i], runs[i]);
+    if (i > 0 && !wrong.empty()) wrong = "of the inputs of later runs, number " + std::to_string(i) + ": " + wrong;
   }
-  const bool no_memory = outcome.code == 1 && (run.output_refused || outcome.message == "onnx_maxpool: out of memory");
-  if (no_memory && (expected.too_much || run.output_refused)) return "";
-  if (outcome.code)
-    return "the status is " + std::to_string(outcome.code) + " '" + outcome.message + "', expected none";
-  const std::string inferred = inference_difference(c, run);
-  return inferred.empty() ? output_difference(run, expected) : inferred;
+  return wrong;
 }
 
 void check(const OperatorCase& c) {

@@ -14,8 +14,14 @@ struct OperatorCase {
   std::vector<std::unique_ptr<OrtValue>> inputs;
   naive::BinEdges bin_edges = naive::BinEdges::unset;
   stand_in::Version version = stand_in::Version::newest;
+  // Of later runs of the same node, and which inputs each run has: 0 are those above. Without turns, the node says how
+  // often it runs.
+  std::vector<std::vector<std::unique_ptr<OrtValue>>> later;
+  std::vector<size_t> turns;
+  bool is_large = false;  // some of the inputs
 
   std::vector<const OrtValue*> input_values() const;
+  std::vector<std::vector<const OrtValue*>> all_inputs() const;
 };
 
 // A type as operators' names and messages spell it.

@@ -182,41 +182,52 @@ bool same(const std::vector<std::unique_ptr<OrtValue>>& outputs, const std::vect
 }
 
 Run run(const OrtCustomOp& op, const Node& node, const std::vector<const OrtValue*>& inputs, Version version) {
-  Run run;
-  run.outputs.resize(node.outputs.size());
-  run.inferred = infer(op, node, inputs);
+  const std::vector<size_t> turns(static_cast<size_t>(node.runs), 0);
+  return std::move(run_in_turns(op, node, {inputs}, turns, version)[0]);
+}
+
+std::vector<Run> run_in_turns(const OrtCustomOp& op, const Node& node,
+                              const std::vector<std::vector<const OrtValue*>>& inputs, const std::vector<size_t>& turns,
+                              Version version) {
+  std::vector<Run> runs(inputs.size());
+  for (Run& run : runs) run.outputs.resize(node.outputs.size());
+  runs[0].inferred = infer(op, node, inputs[0]);
   const OrtKernelInfo info{&node};
   void* kernel = nullptr;
-  run.created = taken(in_library([&] { return op.CreateKernelV2(&op, &api_of(version), &info, &kernel); }));
-  if (run.created.code) return run;
-  OrtKernelContext context{&node, &inputs, &run, {}};
+  const Outcome created = taken(in_library([&] { return op.CreateKernelV2(&op, &api_of(version), &info, &kernel); }));
+  if (created.code) {
+    for (Run& run : runs) run.created = created;
+    return runs;
+  }
+  std::vector<ElementType> types;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    int type = op.GetOutputType(&op, i) ? op.GetOutputType(&op, i) : run.inferred[i].type;
+    int type = op.GetOutputType(&op, i) ? op.GetOutputType(&op, i) : runs[0].inferred[i].type;
     if (i < node.saved_types.size()) type = static_cast<int>(node.saved_types[i]);
-    if (!type && !node.outputs[i].empty()) run.computed = {kFail, "stand-in: an output has no type"};
-    context.output_types.push_back(static_cast<ElementType>(type));
+    if (!type && !node.outputs[i].empty()) {
+      for (Run& run : runs) run.computed = {kFail, "stand-in: an output has no type"};
+    }
+    types.push_back(static_cast<ElementType>(type));
   }
-  if (run.computed.code) {
-    in_library([&] { op.KernelDestroy(kernel); });
-    return run;
-  }
-  const auto compute = [&] {
+  std::vector<std::vector<std::unique_ptr<OrtValue>>> first(inputs.size());
+  size_t bytes = 0;
+  for (size_t turn = 0; turn < turns.size(); ++turn) {
+    Run& run = runs[turns[turn]];
+    if (run.computed.code) continue;
+    const bool again = !run.on_threads.empty();
+    if (run.on_threads.size() == 1) first[turns[turn]] = std::exchange(run.outputs, {});
+    run.outputs.clear();
+    run.outputs.resize(node.outputs.size());
+    OrtKernelContext context{&node, &inputs[turns[turn]], &run, types};
     run.on_threads.push_back(0);
     run.computed = taken(in_library([&] { return op.KernelComputeV2(kernel, &context); }));
-  };
-  compute();
-  std::vector<std::unique_ptr<OrtValue>> first;
-  const size_t bytes = library_bytes.load();
-  for (int again = 1; again < node.runs && !run.computed.code; ++again) {
-    if (again == 1) first = std::exchange(run.outputs, {});
-    run.outputs.clear();
-    run.outputs.resize(first.size());
-    compute();
-    if (!run.computed.code && !same(first, run.outputs)) die("a node's later run gave another output");
+    if (again && !run.computed.code && !same(first[turns[turn]], run.outputs)) {
+      die("a node's later run gave another output");
+    }
+    if (turn == 0) bytes = library_bytes.load();
   }
-  library_bytes = bytes;
+  if (!turns.empty()) library_bytes = bytes;
   in_library([&] { op.KernelDestroy(kernel); });
-  return run;
+  return runs;
 }
 
 }  // namespace stand_in

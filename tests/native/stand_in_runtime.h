@@ -134,6 +134,12 @@ bool same(const std::vector<std::unique_ptr<OrtValue>>& outputs, const std::vect
 // where a run's outputs differ from the first one's.
 Run run(const OrtCustomOp& op, const Node& node, const std::vector<const OrtValue*>& inputs, Version version);
 
+// The same of several inputs, in this order: what came of each. Outputs are inferred for the first. Those that a run
+// refuses are not asked again.
+std::vector<Run> run_in_turns(const OrtCustomOp& op, const Node& node,
+                              const std::vector<std::vector<const OrtValue*>>& inputs, const std::vector<size_t>& turns,
+                              Version version);
+
 std::unique_ptr<OrtValue> tensor(ElementType type, const Shape& shape, size_t offset_cells = 0);
 
 // Tensors and scratch of more bytes than this are refused, as by a machine that has no more memory.
