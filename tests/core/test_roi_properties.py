@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.one_node import Array, assert_same
 from support.strategies import (
     LARGE,
+    LAYOUTS,
     NEWEST,
     SHIFTS,
     Call,
@@ -70,6 +71,13 @@ def test_native_reference_and_brute_force_are_equal(call: Call) -> None:
 def test_native_and_reference_are_equal(call: Call) -> None:
     """In what brute force would take too long for: every kernel, and vectors of every length."""
     assert_same(*call.native(), *call.reference())
+
+
+@given(roi_calls(LARGE), st.sampled_from([*LAYOUTS]), st.sampled_from([*LAYOUTS]))
+def test_how_arrays_lie_in_memory_changes_nothing(call: Call, layout: str, layout_of_rois: str) -> None:
+    given_arrays = [LAYOUTS[name](x) for name, x in zip((layout, layout_of_rois), call.inputs, strict=True)]
+    copies = [np.array(x, call.inputs[0].dtype, order="C") for x in given_arrays]
+    assert_same(*call.on(*given_arrays).native(), *call.on(*copies).native())
 
 
 @given(roi_calls(LARGE, operators=["RoiPooling"]))

@@ -65,7 +65,7 @@ void draw_far_dims(ByteSource& source, RoiDims& dims) {
   dims.channels = std::max<int64_t>(some_size(source), 1);
   dims.height = kind == tall ? 41 + source.below(700) : 1 + source.below(kind == wide ? 6 : 40);
   const bool is_wide = kind == wide || many_cells;
-  dims.width = kind == tall ? 1 + source.below(12)
+  dims.width = kind == tall ? 1 + source.below(source.one_in(4) ? 12 : 3)
                : is_wide    ? source.pick<int64_t>({256, 300, 511, 513, 1000, 2049, 4100})
                             : std::max<int64_t>(some_size(source), 1);
   limit_channels(dims, many_cells ? 1 << 19 : 1 << 15);
@@ -110,7 +110,8 @@ void draw_rois(ByteSource& source, RoiCase& c) {
 // Of which there may be many, on maps that are large: a seed spreads them, no larger than a search cell by cell bears.
 void spread_rois(ByteSource& source, RoiCase& c) {
   const RoiDims& dims = c.job.dims;
-  const int64_t limit = source.pick<int64_t>({1 << 20, 1, 2, 4, 9, 40, 1 << 20});
+  const int64_t any = 1 << 20;
+  const int64_t limit = source.pick<int64_t>({any, 1, 2, 4, 9, 40, any, any});
   const int64_t area = std::max<int64_t>(kMostWork / (2 * dims.rois * dims.channels), 1);
   const int64_t tallest = std::min({limit, dims.height + 2, area}),
                 widest = std::min({limit, dims.width + 2, std::max<int64_t>(area / tallest, 1)});
@@ -139,7 +140,8 @@ void draw_levels(ByteSource& source, Reach reach, RoiCase& c) {
   if (reach == Reach::all && !tables.sweep) {
     while (most > 0 && (most + 1) * row_bytes > kMostTableBytes) --most;
   }
-  tables.levels = c.shared ? static_cast<int>(source.below(most + 1)) : 0;
+  const bool takes_most = reach == Reach::all && source.one_in(3);
+  tables.levels = !c.shared ? 0 : takes_most ? most : static_cast<int>(source.below(most + 1));
   tables.slots = tables.at_once = 1;
   if (c.shared && !tables.sweep) tables.at_once += (c.job.dims.bins_x + c.job.dims.channels) % 4;
   if (reach == Reach::all && tables.at_once * (tables.levels + 1) * row_bytes > kMostTableBytes) tables.at_once = 1;

@@ -11,7 +11,8 @@ struct WindowCase {
   ElementType type;
   PoolJob job{};
   std::vector<Window> depth, rows, columns;
-  bool large = false;  // windows of many cells
+  bool large = false;           // windows of many cells
+  bool many_positions = false;  // of a plane
   bool indexed;
   int threads;
 };
@@ -110,7 +111,8 @@ PoolAxis whole_axis(int64_t size, std::vector<Window>& windows) {
 PoolAxis far_axis(ByteSource& source, int64_t size, std::vector<Window>& windows) {
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   PoolAxis axis{size, 0, false, 0, 0, 0};
-  axis.step = source.one_in(8) ? source.pick<int64_t>({kMost, size, size + 1, 1 << 16}) : 1 + source.below(40);
+  axis.step = source.one_in(8) ? source.pick<int64_t>({kMost, size, size + 1, 1 << 16})
+                               : 1 + source.below(source.one_in(2) ? 3 : 40);
   axis.length = source.one_in(4) ? source.pick<int64_t>({size, size + 1, 2 * size, 1000, 1 << 16, kMost})
                                  : 1 + source.below(2 * size + 60);
   const int64_t kind = source.below(4);
@@ -166,7 +168,7 @@ int64_t some_divisor(ByteSource& source, int64_t cells) {
 // Where positions in a plane need one bit more, and an unsigned number of them does. Prime numbers have neighbours that
 // can be divided.
 Shape sides_of_many_positions(ByteSource& source) {
-  const int64_t power = source.pick<int64_t>({1 << 7, 1 << 8, 1 << 15, 1 << 15, 1 << 16});
+  const int64_t power = source.pick<int64_t>({1 << 7, 1 << 8, 1 << 15, 1 << 15, 1 << 15, 1 << 16});
   const int64_t cells = power + source.pick<int64_t>({-1, 0, 1, 2});
   const int64_t width = some_divisor(source, cells), height = some_divisor(source, cells / width);
   return source.below(2) ? Shape{cells / width / height, height, width} : Shape{height, width, cells / width / height};
@@ -175,12 +177,14 @@ Shape sides_of_many_positions(ByteSource& source) {
 // Axes that are long, or of one cell, or have far windows, each of them.
 void draw_far_axes(ByteSource& source, WindowCase& c) {
   enum { long_rows, long_depth, many_positions, far, one_cell, many_planes };
-  const int64_t kind = source.below(6);
+  const int64_t kind =
+      source.pick<int64_t>({long_rows, long_depth, many_positions, many_positions, far, one_cell, many_planes});
   const auto small = [&](int64_t most) { return 1 + source.below(most); };
   Shape sides = {source.pick<int64_t>({1, 1, 2, 3, 5, 9}), small(30), std::max<int64_t>(some_size(source), 1)};
   if (kind == long_rows) sides = {small(2), 100 + source.below(1000), small(20)};
   if (kind == long_depth) sides = {6 + source.below(source.one_in(4) ? 600 : 60), small(8), small(40)};
-  if (kind == many_positions) sides = sides_of_many_positions(source);
+  c.many_positions = kind == many_positions;
+  if (c.many_positions) sides = sides_of_many_positions(source);
   if (kind == one_cell) {  // two of three at least
     sides[1] = 1;
     sides[source.below(2) ? 0 : 2] = 1;
@@ -292,7 +296,7 @@ void fuzz_window_kernels(ByteSource& source, const WindowDraw& draw) {
   const auto x = stand_in::tensor(c.type, {c.job.planes, cells_of_plane(c.job)}, static_cast<size_t>(source.below(8)));
   const auto offset = static_cast<size_t>(source.below(64));
   all ? fill_large(source, *x) : fill_cells(source, *x);
-  if ((c.large && source.below(2)) || (all && source.one_in(4))) plant_cells(source, *x);
+  if ((c.large && source.below(2)) || (all && source.one_in(c.many_positions ? 2 : 4))) plant_cells(source, *x);
   if (draw.numbers) plant_nan(source, *x);
   c.job.x = x->block.data();
   if (cells_in(c.depth) * cells_in(c.rows) * cells_in(c.columns) * c.job.planes > kMostWork) return;

@@ -207,7 +207,7 @@ def images_and_channels(sizes: Sizes) -> st.SearchStrategy[tuple[int, int]]:
 @st.composite
 def maps(draw: st.DrawFn, sizes: Sizes, spatial: int, *, least: int) -> tuple[int, ...]:
     """Shapes (N, C, spatial...), sides from `least` on."""
-    side = st.integers(least, sizes.sides[spatial - 1])
+    side = st.integers(least, sizes.sides[spatial - 1]) | st.just(1)
     return (*draw(images_and_channels(sizes)), *draw(st.tuples(*[side] * spatial)))
 
 
@@ -260,29 +260,84 @@ def adaptive_calls(
     spatial = draw(st.integers(1, 3))
     shape = draw(maps(sizes, spatial, least=1))
     size_type = dtype_of(draw(st.sampled_from(version.types["TShape"])))
-    output_size = np.array(draw(st.tuples(*[st.integers(1, sizes.outputs)] * spatial)), size_type)
+    outputs = list(draw(st.tuples(*[st.integers(1, sizes.outputs)] * spatial)))
+    if draw(st.integers(0, 7)) == 7:
+        outputs[draw(st.integers(0, spatial - 1))] *= 17
+    output_size = np.array(outputs, size_type)
     index_type = draw(index_types(version))
     return Call(version.name, (draw(spread(values(dtype), shape, dtype)), output_size), {}, index_type)
+
+
+LARGEST = 2**31 - 1
+"""Window and stride (P2)."""
+
+
+@st.composite
+def sliding_axes(draw: st.DrawFn, most_side: int, most: int) -> tuple[int, int, int, int, int]:
+    """Side, window, stride and paddings of an axis that has room for one window, paddings counted."""
+    window = draw(st.integers(1, most))
+    before, after = draw(st.integers(0, window - 1)), draw(st.integers(0, window - 1))
+    room = max(1, window - before - after)
+    side = draw(st.integers(room, max(room, most_side)))
+    return side, window, draw(st.integers(1, window + 2)), before, after
+
+
+@st.composite
+def far_axes(draw: st.DrawFn, most_side: int, most: int) -> tuple[int, int, int, int, int]:
+    """The same of windows that are as large as the side or much larger, often of one cell that several of them have."""
+    side = draw(st.just(1) | st.integers(1, most_side))
+    window = draw(st.sampled_from([side, side + 1, 300, 2**16, LARGEST]))
+    paddings = min(max(window - side, 0) + draw(st.integers(0, most)), 2 * (window - 1))
+    before = draw(st.integers(max(0, paddings - window + 1), min(window - 1, paddings)))
+    stride = draw(st.integers(1, 3) | st.sampled_from([window, LARGEST]))
+    return side, window, stride, before, paddings - before
 
 
 @st.composite
 def sliding_calls(
     draw: st.DrawFn, sizes: Sizes = SMALL, *, operators: Sequence[str] = planned("sliding"), values: Any = any_values
 ) -> Call:
-    """Operators whose windows slide, with and without their index. Every side has room for one, paddings counted."""
+    """Operators whose windows slide, with and without their index."""
     version = newest_version(draw(st.sampled_from(operators)))
     dtype = dtype_of(draw(st.sampled_from(version.types["T"])))
     spatial = draw(st.sampled_from([2, 3]))
-    axes = []
-    for _ in range(spatial):
-        window = draw(st.integers(1, sizes.outputs))
-        before, after = draw(st.integers(0, window - 1)), draw(st.integers(0, window - 1))
-        room = max(1, window - before - after)
-        side = draw(st.integers(room, max(room, sizes.sides[spatial - 1])))
-        axes.append((side, window, draw(st.integers(1, window + 2)), before, after))
-    sides, *attributes = zip(*axes, strict=True)
+    limits = sizes.sides[spatial - 1], sizes.outputs
+    near = sliding_axes(*limits)
+    axis = draw(st.sampled_from([near, near, near | far_axes(*limits)]))
+    sides, *attributes = zip(*draw(st.tuples(*[axis] * spatial)), strict=True)
     shape = (*draw(images_and_channels(sizes)), *sides)
     names = ("window_size", "strides", "start_padding", "end_padding")
     index_type = draw(index_types(version))
     cells = draw(spread(values(dtype), shape, dtype))
     return Call(version.name, (cells,), dict(zip(names, attributes, strict=True)), index_type)
+
+
+def spaced(x: Array) -> Array:
+    """Every second cell of an array."""
+    larger = np.zeros([2 * side for side in x.shape], x.dtype)
+    cells = larger[tuple([slice(None, None, 2)] * x.ndim)]
+    cells[...] = x
+    return cells
+
+
+def repeated(x: Array) -> Array:
+    """The first part along each axis but the last, which all others are without more memory."""
+    return np.broadcast_to(x[tuple([slice(0, 1)] * (x.ndim - 1))], x.shape)
+
+
+def at_an_odd_address(x: Array) -> Array:
+    memory = np.zeros(x.nbytes + 1, np.uint8)
+    cells = memory[1:].view(x.dtype).reshape(x.shape)
+    cells[...] = x
+    return cells
+
+
+LAYOUTS: dict[str, Callable[[Array], Array]] = {
+    "column by column": np.asfortranarray,
+    "backwards": lambda x: np.flip(np.flip(x).copy()),
+    "every second cell": spaced,
+    "repeated": repeated,
+    "at an odd address": at_an_odd_address,
+    "the other byte order": lambda x: x.astype(x.dtype.newbyteorder("S")),
+}
+"""How an array may lie in memory, other than row by row. A repeated one has other cells, too."""
