@@ -266,7 +266,7 @@ std::vector<std::unique_ptr<OrtValue>> other_inputs(ByteSource& source, const Op
 // alike: so there are many, mostly of the same inputs.
 void decode_turns(ByteSource& source, OperatorCase& out) {
   if (!source.one_in(4) || out.node.op.rfind("PythonResult", 0) == 0) return;
-  const auto runs = static_cast<size_t>(source.pick<int64_t>({12, 40, 140}));
+  const auto runs = static_cast<size_t>(source.pick<int64_t>({12, 40, out.is_large ? 40 : 140}));
   const auto others = static_cast<size_t>(source.below(4));
   for (size_t i = 0; i < others; ++i) out.later.push_back(other_inputs(source, out));
   const size_t alike = source.one_in(2) ? 0 : runs / 3;
