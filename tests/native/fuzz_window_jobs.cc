@@ -253,12 +253,26 @@ std::string words_of(const WindowCase& c) {
          text_of("rows", c.rows) + text_of("columns", c.columns);
 }
 
+bool is_identity(const std::vector<Window>& windows, int64_t size) {
+  bool is = static_cast<int64_t>(windows.size()) == size;
+  for (int64_t i = 0; is && i < size; ++i) is = windows[i].start == i && windows[i].end == i + 1;
+  return is;
+}
+
+// Whether each cell is a window. Nodes copy these, the sign of a zero too, and never take another plan for them: which
+// of two equal zeros the others give is not asked (G4).
+bool is_copied(const WindowCase& c) {
+  return is_identity(c.depth, c.job.depth.size) && is_identity(c.rows, c.job.rows.size) &&
+         is_identity(c.columns, c.job.columns.size);
+}
+
 void run_plans(const WindowCase& c, bool numbers, size_t offset) {
   const Expected expected = expected_of(c);
   const std::string words = words_of(c);
   const size_t size = element_size(c.type);
   const Shape y_shape = {c.job.planes, c.job.depth.count, c.job.rows.count, c.job.columns.count};
   PoolJob job = c.job;
+  const bool are_same_bits = numbers && !is_copied(c);
   SameBits bits;
   for (const Kernels& kernels : kernels_here()) {
     const auto y = stand_in::tensor(c.type, y_shape, offset);
@@ -275,7 +289,7 @@ void run_plans(const WindowCase& c, bool numbers, size_t offset) {
                 [&](int64_t unit, void* scratch) { kernel->run(job, unit, scratch); });
       const std::string name = std::string("by ") + kPoolPlanNames[static_cast<int>(plan)] + ", " + words;
       compare(kernels.target, *y, expected.values, name);
-      if (numbers) bits.require_same(kernels.target, *y, name);
+      if (are_same_bits) bits.require_same(kernels.target, *y, name);
       if (c.indexed) compare(kernels.target, *found, expected.indices, name);
     }
   }
