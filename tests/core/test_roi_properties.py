@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.one_node import Array, assert_same
 from support.strategies import (
@@ -59,6 +59,12 @@ def windows(call: Call, x_shape: tuple[int, ...]) -> Any:
     return roi_windows(arrays(call)[1], pooled_sides(call), scale, (x_shape[2], x_shape[3]), bin_edges=edges)
 
 
+# An ROI that begins where an answer of brute force's has its mark for coordinates of more than 32 bits.
+LEAST_INT32 = np.array([[[[0, -(2**31), 0, 0, 0]]]], np.float32)
+FROM_LEAST_INT32 = Call("RoiPooling", (np.ones((1, 1, 1, 1), np.float32), LEAST_INT32), {"pooled_size": (1, 1)})
+
+
+@example(FROM_LEAST_INT32)
 @on_small
 def test_native_reference_and_brute_force_are_equal(call: Call) -> None:
     """G1 to G7, M4 to M11."""

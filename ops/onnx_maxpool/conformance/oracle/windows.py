@@ -136,6 +136,12 @@ def roi_edge(value: Any, dtype: np.dtype[Any], scale: float, chosen: Chosen) -> 
     return rounded(product, chosen("rounding"))
 
 
+def computes_in_32_bits(chosen: Chosen) -> bool:
+    """Whether the least integer of 32 bits stands for a coordinate that does not fit: it may be a ROI's own, too."""
+    wraps = chosen("saturation") == "far coordinates wrap around 32 bits"
+    return wraps or chosen("nan coordinate") == "NaN coordinate becomes the least int32"
+
+
 def rounded(product: Any, rounding: str) -> int:
     """A finite number as an integer."""
     exact = Fraction(float(product))
@@ -161,7 +167,7 @@ def bins(first: int, last: int, count: int, size: int, dtype: np.dtype[Any], cho
     if chosen("clipping") == "ROIs clipped to the map before they are cut":
         first, last = max(first, 0), min(last, size - 1)
     extent = last - first + (chosen("corners") == "corners inclusive")
-    if LEAST_INT32 in (first, last):  # the answers that lead here compute in 32 bits
+    if LEAST_INT32 in (first, last) and computes_in_32_bits(chosen):
         extent = (extent - LEAST_INT32) % 2**32 + LEAST_INT32
     if chosen("malformed") == "malformed ROI is empty" and extent <= 0:
         return [range(0)] * count
