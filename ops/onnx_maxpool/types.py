@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -30,10 +31,27 @@ PythonFunction = Callable[..., "Array | tuple[Array, ...]"]
 def element_type(values: Array | np.dtype[Any]) -> str:
     """The ONNX name of the elements of an array or of a dtype, whatever their byte order: `float`, `bfloat16`.
 
-    NumPy's name where ONNX has no such type.
+    NumPy's name where ONNX has no such type. Python objects are `string` only where an array of them has nothing else.
     """
     dtype = values if isinstance(values, np.dtype) else values.dtype
-    return "string" if dtype.kind in "OSU" else _by_dtype().get(dtype.name, dtype.name)
+    if dtype.kind == "O" and not isinstance(values, np.dtype):
+        return "string" if all(isinstance(each, (str, bytes)) for each in values.flat) else dtype.name
+    return "string" if dtype.kind in "SU" else _by_dtype().get(dtype.name, dtype.name)
+
+
+def native_order(array: Array) -> Array:
+    """The array in this machine's byte order, the only one that ONNX Runtime reads; the same one if it has that."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def whole_number(value: object) -> int | None:
+    """Python's int of an integer, NumPy's included. None for everything else, a bool too."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def type_name(data_type: int) -> str:

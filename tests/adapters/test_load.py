@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 import pytest
 from builders import MODELS
@@ -409,3 +410,18 @@ def test_many_threads_in_subgraphs(name: str) -> None:
                 assert_same(actual, wanted)
 
     at_once(*[work] * THREADS)
+
+
+def test_a_model_beyond_protobufs_limit_whatever_the_current_folder_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proto = one_node.model("MaxRoiPool", 22, {"X": X, "rois": ROIS}, pooled_shape=(7, 7), spatial_scale=0.5)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(X, "X"))
+    del proto.graph.input[0]
+    (tmp_path / "weights").write_text("another file")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("onnx_maxpool.adapters.onnxruntime.PROTOBUF_LIMIT", 100)
+    before = proto.SerializeToString()
+    assert_same(onnx_maxpool.load(proto, one_thread()).run(None, {"rois": ROIS})[0], EXPECTED)
+    assert proto.SerializeToString() == before
+    assert (tmp_path / "weights").read_text() == "another file"

@@ -212,3 +212,30 @@ def test_collate_and_split() -> None:
     for part, boxes in zip(split(rois, counts), batch["rois"], strict=True):
         np.testing.assert_array_equal(part[:, 1:], boxes)
     assert collate(x, batch["rois"])[0] is x
+
+
+def test_collate_takes_integers_lists_and_any_byte_order() -> None:
+    images = np.zeros((2, 1, 4, 4), np.float32)
+    expected = [[0, 0, 1, 2, 3], [1, 0, 0, 3, 3]]
+    integers = [np.array([[0, 1, 2, 3]]), np.array([[0, 0, 3, 3]])]
+    for boxes, dtype in (
+        (integers, np.int64),
+        ([part.tolist() for part in integers], np.float32),
+        ([part.astype(np.dtype(np.float64).newbyteorder()) for part in integers], np.float64),
+    ):
+        _, rois, counts = collate(images, boxes)
+        assert (rois.dtype, rois.dtype.isnative, rois.tolist(), counts) == (dtype, True, expected, [1, 1])
+    assert collate(images, [[], [[0, 0, 3, 3]]])[2] == [0, 1]
+    assert collate(images.astype(np.dtype(np.float32).newbyteorder()), integers)[0].dtype.isnative
+
+
+def test_a_negative_size_is_unknown() -> None:
+    """As older exporters write it."""
+    model = onnx.ModelProto()
+    model.CopyFrom(HEAD)
+    for value in model.graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param:
+                dim.dim_value = -1
+    batch = ragged_rows(5)
+    assert_rows_match(HEAD, batch, Predictor(model, threads=np.int64(1))(batch))

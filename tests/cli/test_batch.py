@@ -196,6 +196,16 @@ def test_rows_that_fail_are_skipped_and_noted(tmp_path: Path) -> None:
         run_here(tmp_path, existing="resume")
 
 
+def test_one_row_is_no_rows(tmp_path: Path) -> None:
+    batch = write_input(tmp_path, rows=2)
+    batch["rois"][0] = np.full((1, 4), np.nan, np.float32)
+    pq.write_table(table(batch), tmp_path / "in.parquet")
+    code, out, _ = batch_command(tmp_path, "--on-error", "skip", "--workers", "1")
+    assert code == 0
+    assert out.startswith(f"wrote {tmp_path}/out: 1 row in 1 part; ")
+    assert f"\n1 row failed: {tmp_path}/out/_failed.jsonl\n" in out
+
+
 def test_a_part_of_failed_rows_only(tmp_path: Path) -> None:
     batch = write_input(tmp_path, rows=8)
     batch["rois"] = [np.full((1, 4), np.nan, np.float32)] * 8
@@ -288,6 +298,31 @@ def test_rows_that_are_no_boxes(rois: list[Any], said: str, tmp_path: Path) -> N
     pq.write_table(given, tmp_path / "in.parquet")
     with pytest.raises(InputError, match=f"in.parquet, {said}"):
         run_here(tmp_path)
+
+
+@pytest.mark.parametrize("bad", ["a.npz", "b.npz"])
+@pytest.mark.parametrize("content", [b"", b"no zip file", "x.npy", "corrupt"])
+def test_an_npz_that_cannot_be_read(content: Any, bad: str, tmp_path: Path) -> None:
+    write_input(tmp_path)
+    folder = tmp_path / "in.parquet"
+    folder.unlink()
+    folder.mkdir()
+    for name in ("a", "b", "c"):
+        np.savez_compressed(folder / name, X=np.zeros((3, 12, 16), np.float32), rois=np.zeros((1, 4), np.float32))
+    if content == "x.npy":
+        np.save(tmp_path / "x.npy", np.zeros(3))
+        content = (tmp_path / "x.npy").read_bytes()
+    elif content == "corrupt":
+        content = bytearray((folder / bad).read_bytes())
+        content[60:80] = b"\xff" * 20
+    (folder / bad).write_bytes(content)
+    with pytest.raises(RowError, match=rf"{bad[0]}\.npz, row 0: column 'X' cannot be read: \S"):
+        run_here(tmp_path)
+    summary = run_here(tmp_path, on_error="skip", existing="overwrite")
+    assert (summary.written, summary.failed) == (2, 1)
+    assert [Path(file).name for file in read_output(tmp_path / "out")["input_file"]] == sorted(
+        {"a.npz", "b.npz", "c.npz"} - {bad}
+    )
 
 
 def test_an_npz_that_would_run_code(tmp_path: Path) -> None:

@@ -193,6 +193,23 @@ def test_inspect_json(command: Commands) -> None:
     assert node["inputs"][1]["shape"] == ["B", 5]
 
 
+def test_inspect_writes_json_that_any_program_reads(command: Commands, tmp_path: Path) -> None:
+    """NaN and infinity are no numbers of JSON."""
+
+    def unknown(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    for scale in ("nan", "inf", "-inf"):
+        model = MODELS["max_roi_pool_22_float"].builder()
+        del model.graph.node[0].attribute[:]
+        model.graph.node[0].attribute.append(onnx.helper.make_attribute("pooled_shape", [7, 7]))
+        model.graph.node[0].attribute.append(onnx.helper.make_attribute("spatial_scale", float(scale)))
+        onnx.save_model(model, tmp_path / "scaled.onnx")
+        code, out, _ = command("inspect", tmp_path / "scaled.onnx", "--json")
+        (node,) = json.loads(out, parse_constant=unknown)["nodes"]
+        assert (code, node["attributes"]["spatial_scale"]) == (0, scale)
+
+
 def test_inspect_of_a_model_without_our_operators(command: Commands, tmp_path: Path) -> None:
     model = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["": 22]> g (float[2] X) => (float[2] Y) { Y = Relu (X) }'

@@ -95,6 +95,24 @@ def test_an_interrupted_command_ends_as_shells_expect(
     assert run(capsys, "info")[:2] == (130, "")
 
 
+def without_typer(folder: Path, instead: str) -> subprocess.CompletedProcess[str]:
+    """`onnx-maxpool --help` where this statement stands for typer."""
+    (folder / "typer.py").write_text(instead)
+    path = os.pathsep.join([str(folder), str(Path(onnx_maxpool.__file__).parent.parent)])
+    return subprocess.run(
+        [sys.executable, "-m", "onnx_maxpool", "--help"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_command_that_is_interrupted_before_it_begins(tmp_path: Path) -> None:
+    ended = without_typer(tmp_path, "raise KeyboardInterrupt")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
 def test_info_says_what_is_installed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, err = run(capsys, "info", "--json")
     assert (code, err) == (0, "")
@@ -189,15 +207,7 @@ def test_sample_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_missing_cli_extra_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer', name='typer')")
-    path = os.pathsep.join([str(tmp_path), str(Path(onnx_maxpool.__file__).parent.parent)])
-    ended = subprocess.run(
-        [sys.executable, "-m", "onnx_maxpool", "--help"],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = without_typer(tmp_path, "raise ModuleNotFoundError('no typer', name='typer')")
     assert ended.returncode == 1
     assert ended.stderr == 'onnx-maxpool needs typer: pip install "onnx-maxpool[cli]"\n'
 

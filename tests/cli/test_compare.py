@@ -441,3 +441,30 @@ def test_indices_have_no_tolerance(command: Command, tmp_path: Path) -> None:
     models = [tmp_path / "first.onnx", tmp_path / "second.onnx"]
     assert command("compare", *models)[0] == 1
     assert command("compare", *models, "--tolerance", "0.0001")[0] == 0
+
+
+@pytest.mark.parametrize("what", ["run", "__init__"])
+def test_an_error_of_the_reference_is_one_line(
+    what: str, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has errors of every kind."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise TypeError("unexpected keyword argument 'alpha'")
+
+    monkeypatch.setattr(f"onnx.reference.ReferenceEvaluator.{what}", fail)
+    with pytest.raises(SystemExit) as stopped:
+        main(["compare", str(path), *SIZES])
+    said = "onnx's reference evaluator cannot run the model: TypeError: unexpected keyword argument 'alpha'"
+    assert (stopped.value.code, capsys.readouterr().err) == (1, f"{said}\n")
+
+
+def test_an_operator_that_the_reference_computes_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = """<ir_version: 8, opset_import: ["": 12]> g (int8[1,1,4,4] X) => (int8[1,1,3,3] Y) {
+        Y = MaxPool <kernel_shape = [2, 2]> (X)
+    }"""
+    onnx.save_model(onnx.parser.parse_model(text), tmp_path / "model.onnx")
+    with pytest.raises(SystemExit) as stopped:
+        main(["compare", str(tmp_path / "model.onnx")])
+    said = "onnx's reference evaluator cannot run the model: ValueError: cannot convert float NaN to integer"
+    assert (stopped.value.code, capsys.readouterr().err) == (1, f"{said}\n")

@@ -80,6 +80,61 @@ def test_a_difference_is_told_and_fails(tmp_path: Path, capsys: pytest.CaptureFi
     assert out.exists()
 
 
+@pytest.mark.usefixtures("wrong")
+def test_the_original_is_what_stood_there_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the converted model takes its place."""
+    model, *_ = MODELS["max_roi_pool_22_float"].write(tmp_path)
+    code, text, err = run(capsys, "convert", model, model, "--check")
+    assert (code, err) == (1, "")
+    assert "different: run 1, output 'Y': " in text
+    assert "MaxRoiPool" not in {node.op_type for node in onnx.load(model).graph.node}
+
+
+def test_a_model_is_protobuf_whatever_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For the check too."""
+    model, out = tmp_path / "model.json", tmp_path / "out.onnx"
+    MODELS["max_roi_pool_22_float"].write(tmp_path)[0].rename(model)
+    assert run(capsys, "convert", model, out, "--check")[0] == 0
+
+
+FUNCTION = """<ir_version: 10, opset_import: ["": 18, "local": 1, "org.openvinotoolkit": 8]>
+g (float[1,1,20,20] X, float[1,5] rois, int64[2] size) => (float[n,c,h,w] A, float[n,c,h,w] B, float[n,c,h,w] C) {
+    A = local.pool (X, rois, size)
+    B = local.pool (X, rois, size)
+    C = local.pool (X, rois, size)
+}
+<domain: "local", opset_import: ["": 18, "org.openvinotoolkit": 8]> pool (x, r, s) => (y) {
+    pooled = MaxRoiPool <pooled_shape = [6, 6]> (x, r)
+    y = org.openvinotoolkit.AdaptiveMaxPool (pooled, s)
+}"""
+INDICES = """<ir_version: 8, opset_import: ["": 17]>
+g (float[1,1,6,6] X, float[2,5] rois) => (float[2,1,1,1] Y, int64[1,1,3,3] I) {
+    pooled, I = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (X)
+    plain = MaxPool <kernel_shape = [1, 1]> (pooled)
+    Y = MaxRoiPool <pooled_shape = [1, 1]> (plain, rois)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (FUNCTION, [], "2 operators"),
+        (FUNCTION, ["--only", "MaxRoiPool"], "1 operator"),
+        (FUNCTION, ["--only", "RoiPooling"], "0 operators"),
+        (INDICES, [], "1 operator"),
+        (INDICES, ["--max-pool-indices"], "2 operators"),
+        (INDICES, ["--max-pool-indices", "--only", "RoiPooling"], "1 operator"),
+    ],
+)
+def test_it_counts_the_operators_that_it_replaces(
+    text: str, options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of a function once, whoever calls it."""
+    onnx.save_model(parser.parse_model(text), tmp_path / "model.onnx")
+    out = tmp_path / "out.onnx"
+    assert run(capsys, "convert", tmp_path / "model.onnx", out, *options) == (0, f"wrote {out}: {said} replaced\n", "")
+
+
 def test_other_operators_do_not_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Sums of floats, whose order a runtime may change where other nodes stand beside them."""
     text = """<ir_version: 8, opset_import: ["": 18]>

@@ -194,6 +194,17 @@ def test_dimensions_are_taken_from_files(tmp_path: Path) -> None:
     assert model_inputs(model, [f"X={tmp_path}/x.npy"])["Z"].shape == (2, 4)
 
 
+def write_damaged(folder: Path) -> None:
+    """Files with the name of an .npz file, and what damages one."""
+    (folder / "empty.npz").touch()
+    (folder / "renamed.npz").write_bytes((folder / "x.npy").read_bytes())
+    np.savez_compressed(folder / "good.npz", X=np.zeros((1, 1, 2, 2), np.float32))
+    content = (folder / "good.npz").read_bytes()
+    (folder / "short.npz").write_bytes(content[:-30])
+    data = content.index(b"X.npy") + len("X.npy") + content[28]  # behind the name are the extra field and the data
+    (folder / "corrupt.npz").write_bytes(content[:data] + b"\xff" * 8 + content[data + 8 :])
+
+
 @pytest.mark.parametrize(
     ("files", "dims", "message"),
     [
@@ -210,13 +221,18 @@ def test_dimensions_are_taken_from_files(tmp_path: Path) -> None:
         (["{folder}/x.npy"], DIMS, "expected NAME=FILE.npy, NAME=FILE.pb, FILE.npz or a folder of input_0.pb, ..."),
         (["X={folder}/bad.npy"], DIMS, "is not a readable .npy file"),
         (["X={folder}/bad.pb"], DIMS, "is not a readable .pb file"),
-        (["{folder}/bad.npz"], DIMS, "is not a readable .npz file"),
+        (["{folder}/bad.npz"], DIMS, "bad.npz is not a readable .npz file: File is not a zip file"),
+        (["{folder}/empty.npz"], DIMS, "empty.npz is not a readable .npz file: File is not a zip file"),
+        (["{folder}/renamed.npz"], DIMS, "renamed.npz is not a readable .npz file: File is not a zip file"),
+        (["{folder}/short.npz"], DIMS, "short.npz is not a readable .npz file: File is not a zip file"),
+        (["{folder}/corrupt.npz"], DIMS, "corrupt.npz is not a readable .npz file: Error -3 while decompressing"),
     ],
 )
 def test_refused_inputs(tmp_path: Path, files: list[str], dims: dict[str, int], message: str) -> None:
     np.save(tmp_path / "x.npy", np.zeros((1, 1, 2, 2)))
     for kind in ("npy", "npz", "pb"):
         (tmp_path / f"bad.{kind}").write_text("neither an array nor a tensor")
+    write_damaged(tmp_path)
     model = MODELS["max_roi_pool_22_float"].builder()
     with pytest.raises(InputError) as caught:
         model_inputs(model, [file.format(folder=tmp_path) for file in files], dims)
@@ -239,6 +255,23 @@ def test_an_unnamed_dimension_goes_by_input_and_axis() -> None:
     with pytest.raises(InputError, match=r"--dim X\.0=SIZE"):
         model_inputs(model)
     assert model_inputs(model, dims={"X.0": 4})["X"].shape == (4, 3)
+
+
+def test_a_negative_size_is_unknown() -> None:
+    """As older exporters write it."""
+    model = MODELS["max_roi_pool_22_float"].builder()
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+    with pytest.raises(InputError, match=r"give --dim X\.0=SIZE$"):
+        model_inputs(model, dims={name: size for name, size in DIMS.items() if name != "N"})
+    sizes = {("X.0" if name == "N" else name): size for name, size in DIMS.items()}
+    assert model_inputs(model, dims=sizes)["X"].shape[0] == DIMS["N"]
+
+
+def test_files_of_the_other_byte_order(tmp_path: Path) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
+    np.save(tmp_path / "x.npy", x.astype(x.dtype.newbyteorder()))
+    read = model_inputs(MODELS["max_roi_pool_22_float"].builder(), [f"X={tmp_path}/x.npy"], {"R": 2})["X"]
+    assert (read.dtype.isnative, read.tobytes()) == (True, x.tobytes())
 
 
 @pytest.mark.parametrize("argument", ["N", "N=", "=3", "N=-1", "N=x", "N=1.5", "N=٤", f"N={2**63}", f"N={'9' * 5000}"])

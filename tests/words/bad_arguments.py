@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import helper, parser
+from onnx import external_data_helper, helper, numpy_helper, parser
 
 import onnx_maxpool
-from onnx_maxpool import OperatorError
+from onnx_maxpool import InputError, OperatorError
 from onnx_maxpool.adapters.torch import translation_table
 from onnx_maxpool.graph.building import Declared, one_node
 from onnx_maxpool.windows import adaptive_windows, roi_windows, sliding_windows
@@ -37,6 +37,7 @@ X = np.zeros((1, 1, 4, 4), np.float32)
 ROIS = np.zeros((2, 5), np.float32)
 WINDOWS = (np.zeros((2, 3), np.int64), np.ones((2, 3), np.int64))
 wrong: Any = "exakt"
+nothing: Any = None
 EDGES = "onnx_maxpool: bin_edges is 'exakt', expected 'onnx', 'exact' or 'double'"
 OPTIONS = (
     "onnx_maxpool: these session options are registered with bin_edges 'double', expected other options for 'exact'"
@@ -77,6 +78,17 @@ def static_with_computed_size() -> object:
             Y = org.openvinotoolkit.AdaptiveMaxPool (X, size)
         }"""
     return onnx_maxpool.to_portable(parser.parse_model(text), control_flow=False)
+
+
+def beside_bfloat16() -> ort.InferenceSession:
+    """A model of values that ONNX Runtime does not run together by one of its functions."""
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (bfloat16[N] X, float[2] Z, string[N] T) => (bfloat16[N] Y, seq(float[1]) S, string[N] U) {
+            Y = Identity (X)
+            S = SplitToSequence <axis = 0> (Z)
+            U = Identity (T)
+        }""")
+    return ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 
 
 def registered() -> ort.SessionOptions:
@@ -128,6 +140,13 @@ BAD_ARGUMENTS = (
         "onnx_maxpool: implementation has None for MaxRoiPool, expected a function",
         implementation({"MaxRoiPool": None}),
     ),
+    BadArgument(
+        "load",
+        "a string in the place of a list",
+        ValueError,
+        "onnx_maxpool: providers is 'CPUExecutionProvider', expected a list of providers",
+        lambda: onnx_maxpool.load(model(), providers="CPUExecutionProvider"),
+    ),
     BadArgument("load", "other bin edges", ValueError, EDGES, lambda: onnx_maxpool.load(model(), bin_edges=wrong)),
     BadArgument(
         "load",
@@ -160,7 +179,28 @@ BAD_ARGUMENTS = (
     BadArgument(
         "reference_ops", "other bin edges", ValueError, EDGES, lambda: onnx_maxpool.reference_ops(bin_edges=wrong)
     ),
+    BadArgument(
+        "run",
+        "a sequence that the model gives beside bfloat16",
+        InputError,
+        "run: output 'S' is seq(tensor(float)), expected a tensor, as others are bfloat16",
+        lambda: onnx_maxpool.run(beside_bfloat16(), {"X": [1], "Z": [1, 2]}, ["S"]),
+    ),
+    BadArgument(
+        "run",
+        "texts beside bfloat16",
+        InputError,
+        "run: input 'T' is string, expected an array of numbers, as others are bfloat16",
+        lambda: onnx_maxpool.run(beside_bfloat16(), {"X": [1], "Z": [1, 2], "T": np.array(["a"])}),
+    ),
     BadArgument("max_roi_pool", "other bin edges", ValueError, EDGES, roi_pool((1, 1), bin_edges=wrong)),
+    BadArgument(
+        "max_roi_pool",
+        "None in the place of X",
+        OperatorError,
+        "MaxRoiPool-22: X is object, expected float16, float, double or bfloat16",
+        lambda: onnx_maxpool.max_roi_pool(nothing, ROIS, (1, 1)),
+    ),
     BadArgument(
         "max_roi_pool",
         "pooled_shape beyond 64 bits",
@@ -287,8 +327,29 @@ BAD_ARGUMENTS = (
         "to_portable",
         "`dims` with a negative size",
         OperatorError,
-        "to_portable: dims has R of -1, expected an integer from 0",
+        "to_portable: dims has R of -1, expected an integer from 0 to 9223372036854775807",
         static(rois="R, 5", dims={"R": -1}),
+    ),
+    BadArgument(
+        "to_portable",
+        "`dims` with a size beyond 64 bits",
+        OperatorError,
+        "to_portable: dims has R of 9223372036854775808, expected an integer from 0 to 9223372036854775807",
+        static(rois="R, 5", dims={"R": 2**63}),
+    ),
+    BadArgument(
+        "to_portable",
+        "`dims` with a fraction",
+        OperatorError,
+        "to_portable: dims has R of 2.0, expected an integer from 0 to 9223372036854775807",
+        static(rois="R, 5", dims={"R": 2.0}),
+    ),
+    BadArgument(
+        "to_portable",
+        "`dims` that make an input too large",
+        OperatorError,
+        "to_portable: with dims input 'rois' has shape [4611686018427387904,5], expected fewer than 2^60 cells",
+        static(rois="R, 5", dims={"R": 2**62}),
     ),
     BadArgument(
         "to_portable",
@@ -432,11 +493,19 @@ def write_files(folder: Path) -> None:
             Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
         }""")
     onnx.save_model(pool, folder / "pool.onnx")
+    pool.graph.initializer.append(numpy_helper.from_array(X, "weights"))
+    weights = pool.graph.initializer[0]
+    (folder / "big.onnx.data").write_bytes(weights.raw_data)
+    external_data_helper.set_external_data(weights, "big.onnx.data")
+    weights.ClearField("raw_data")
+    onnx.save_model(pool, folder / "big_v1.onnx")
+    (folder / "out.onnx.data").mkdir()
     for name, graph in {"identity": "Y) { Y = Identity (X) }", "relu": "Z) { Z = Relu (X) }"}.items():
         text = f'<ir_version: 8, opset_import: ["": 22]> g (float[1] X) => (float[1] {graph}'
         onnx.save_model(parser.parse_model(text), folder / f"{name}.onnx")
     np.save(folder / "x.npy", X)
     np.save(folder / "double.npy", X.astype(np.float64))
+    (folder / "empty.npz").touch()
     (folder / "folder").mkdir()
 
 
@@ -483,6 +552,11 @@ BAD_COMMANDS = (
         "an input of another type",
         f"{RUN} --input X=double.npy",
         "--input X=double.npy: input 'X' is double, expected float",
+    ),
+    BadCommand(
+        "an empty file",
+        f"{RUN} --input empty.npz",
+        "--input empty.npz: empty.npz is not a readable .npz file: File is not a zip file",
     ),
     BadCommand("a folder without inputs", f"{RUN} --input folder", "--input folder: the folder has no input_0.pb"),
     BadCommand(
@@ -605,5 +679,17 @@ BAD_COMMANDS = (
         "an unknown operator",
         "convert pool.onnx out.onnx --only RoiPool",
         "--only RoiPool: expected one of MaxRoiPool, RoiPooling, MaxPooling1, AdaptiveMaxPool",
+    ),
+    BadCommand("a folder for the model", "convert pool.onnx folder", "folder is a folder, expected a file"),
+    BadCommand(
+        "a model whose data would replace that of the original",
+        "convert big_v1.onnx big.onnx",
+        "cannot write big.onnx: this would replace big.onnx.data, which big_v1.onnx needs, "
+        "expected another name or folder",
+    ),
+    BadCommand(
+        "a model whose data would replace a folder",
+        "convert big_v1.onnx out.onnx",
+        "cannot write out.onnx: out.onnx.data is no file, expected none or a file, in which its data goes",
     ),
 )

@@ -63,6 +63,7 @@ BAD_BATCHES = (
         "row 2: column 'X' is double, expected float",
         {"X": [X[0], X[0], X[0].astype(np.float64)]},
     ),
+    ("None in a row", RowError, "row 1: column 'rois' is object, expected float", {"rois": [BOXES, None, BOXES]}),
     ("words in a row", RowError, "row 1: column 'rois' is string, expected float", {"rois": [BOXES, ["a"], BOXES]}),
     (
         "boxes of three columns",
@@ -93,6 +94,13 @@ BAD_BATCHES = (
 
 BAD_ARGUMENTS = (
     BadArgument("Predictor", "other bin edges", ValueError, EDGES, predictor(bin_edges=wrong)),
+    BadArgument(
+        "Predictor",
+        "a string in the place of a list",
+        ValueError,
+        "onnx_maxpool: providers is 'CPUExecutionProvider', expected a list of providers",
+        predictor(providers="CPUExecutionProvider"),
+    ),
     BadArgument(
         "Predictor",
         "two inputs that may hold ROIs",
@@ -173,6 +181,20 @@ BAD_ARGUMENTS = (
         RowError,
         "row 1: boxes are double [1,4], expected float, as those of row 0 are",
         lambda: onnx_maxpool.collate([X[0], X[0]], [BOXES, BOXES.astype(np.float64)]),
+    ),
+    BadArgument(
+        "collate",
+        "boxes of words",
+        RowError,
+        "row 1: boxes are string [1,4], expected numbers",
+        lambda: onnx_maxpool.collate([X[0], X[0]], [BOXES, BOXES.astype(str)]),
+    ),
+    BadArgument(
+        "collate",
+        "a list with a word",
+        RowError,
+        "row 1: the list of boxes is string, expected float",
+        lambda: onnx_maxpool.collate([X[0], X[0]], [BOXES, [[0, 0, 1, "a"]]]),
     ),
     BadArgument(
         "collate",

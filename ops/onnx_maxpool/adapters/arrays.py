@@ -2,28 +2,78 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
 
-from onnx_maxpool.types import Array
+from onnx_maxpool.errors import InputError
+from onnx_maxpool.types import Array, dtype_of, element_type, native_order
 
 BFLOAT16 = onnx.TensorProto.BFLOAT16
+TENSOR_OF_BFLOAT16 = "tensor(bfloat16)"
+"""As ONNX Runtime names the type."""
 
 
-def run(
-    session: ort.InferenceSession, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
-) -> list[Array]:
+def run(session: ort.InferenceSession, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None) -> list[Any]:
     """Like `session.run(outputs, inputs)`, and accepts and returns bfloat16 arrays, which ONNX Runtime's own does not.
 
-    They have ml_dtypes' dtype. Raises what ONNX Runtime raises.
+    They have ml_dtypes' dtype. Arrays may have any byte order. Raises what ONNX Runtime raises, and InputError for
+    sequences, maps and strings that bfloat16 is beside: ONNX Runtime does not run them together.
     """
     names = list(outputs) if outputs is not None else [output.name for output in session.get_outputs()]
-    feeds = {name: to_ort_value(array) for name, array in inputs.items()}
-    return [from_ort_value(value) for value in session.run_with_ort_values(names, feeds)]
+    feeds = {name: _fed(value) for name, value in inputs.items()}
+    kinds = {each.name: each.type for each in (*session.get_inputs(), *session.get_outputs())}
+    declared = any(kinds.get(name) == TENSOR_OF_BFLOAT16 for name in (*feeds, *names))
+    if not declared and not any(_is_bfloat16(value) for value in feeds.values()):
+        found: list[Any] = session.run(names, feeds)
+        return found
+    values = {name: _value(name, value, kinds.get(name, "")) for name, value in feeds.items()}
+    for name in names:
+        if not kinds.get(name, "tensor").startswith(("tensor", "optional(tensor")):
+            raise InputError(f"run: output '{name}' is {kinds[name]}, expected a tensor, as others are bfloat16")
+    return [from_ort_value(value) for value in session.run_with_ort_values(names, values)]
+
+
+def tensors(outputs: Mapping[str, Any]) -> dict[str, Array]:
+    """Outputs as tensors by name; those of a sequence are `name[0]`, `name[1]` and so on. Texts are objects."""
+    found: dict[str, Array] = {}
+    for name, value in outputs.items():
+        parts = {f"{name}[{i}]": part for i, part in enumerate(value)} if isinstance(value, list) else {name: value}
+        for key, part in parts.items():
+            array = np.asarray(part)
+            found[key] = array.astype(object) if array.dtype.kind == "U" else array
+    return found
+
+
+def _fed(value: Any) -> Any:
+    """What ONNX Runtime reads an input from: of arrays, and of a list of them, in this machine's byte order."""
+    if isinstance(value, list):
+        return [native_order(each) if isinstance(each, np.ndarray) else each for each in value]
+    if isinstance(value, ort.OrtValue) or not hasattr(value, "__array__"):
+        return value
+    return native_order(np.asarray(value))
+
+
+def _is_bfloat16(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == ml_dtypes.bfloat16
+
+
+def _value(name: str, value: Any, kind: str) -> ort.OrtValue:
+    """An input of a run that bfloat16 takes part in. `kind` is ONNX Runtime's name of its type."""
+    if isinstance(value, ort.OrtValue):
+        return value
+    element = re.fullmatch(r"tensor\((\w+)\)", kind)
+    if isinstance(value, list) and element is not None and element[1] != "string":
+        value = np.asarray(value, dtype_of(element[1]))
+    if not isinstance(value, np.ndarray) or value.dtype.kind in "OSU":
+        found = element_type(value) if isinstance(value, np.ndarray) else type(value).__name__
+        raise InputError(f"run: input '{name}' is {found}, expected an array of numbers, as others are bfloat16")
+    return to_ort_value(value)
 
 
 def run_quickly(session: ort.InferenceSession, inputs: Mapping[str, Array], outputs: Sequence[str]) -> list[Array]:
@@ -41,7 +91,7 @@ def run_quickly(session: ort.InferenceSession, inputs: Mapping[str, Array], outp
 def to_ort_value(array: Array) -> ort.OrtValue:
     """An OrtValue on the array's own memory where ORT can use that, else on a copy."""
     if array.dtype != ml_dtypes.bfloat16:
-        return ort.OrtValue.ortvalue_from_numpy(np.asarray(array))
+        return ort.OrtValue.ortvalue_from_numpy(native_order(np.asarray(array)))
     bits = np.ascontiguousarray(array).view(np.uint16).reshape(array.shape)  # ascontiguousarray makes a scalar 1-D
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, BFLOAT16)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from onnx_maxpool.adapters.collation import EXPECTED_BOXES, are_boxes, most_images, stack
+from onnx_maxpool.adapters.collation import EXPECTED_BOXES, are_boxes, as_row, most_images, stack
 from onnx_maxpool.errors import InputError, listing, shape
 from onnx_maxpool.graph.batching import Batching, BatchInput
-from onnx_maxpool.types import Array, Dims, dtype_of, element_type
+from onnx_maxpool.types import Array, Dims, dtype_of, element_type, native_order
 
 Failures = dict[int, str]
 """What is wrong with rows, by their place in the batch."""
@@ -62,6 +62,7 @@ def column(each: BatchInput, values: Any, failures: Failures) -> Column:
     """
     dtype = dtype_of(each.type)
     if isinstance(values, np.ndarray) and values.dtype != object:
+        values = native_order(values)
         if values.dtype != dtype:
             raise InputError(f"column '{each.name}' is {element_type(values.dtype)}, expected {each.type}")
         parts, whole = list(values), values
@@ -119,38 +120,3 @@ def groups(batching: Batching, columns: Mapping[str, Column], rows: Sequence[int
         found.setdefault(tuple(key), []).append(row)
     most = most_images(dtype_of(batching.rois.type)) if batching.rois else max(len(rows), 1)
     return [group[i : i + most] for group in found.values() for i in range(0, len(group), most)]
-
-
-def as_row(value: Any, dtype: np.dtype[Any]) -> Array:
-    """One row's part: an array of the dtype, or lists of numbers or of such arrays.
-
-    Raises ValueError that goes on where a column's name ends; so does a value that is one, which a reader puts in the
-    place of what it could not read.
-    """
-    if isinstance(value, ValueError):
-        raise value
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        value = list(value)
-    if isinstance(value, list | tuple) and any(isinstance(each, np.ndarray | list | tuple) for each in value):
-        parts = [as_row(each, dtype) for each in value]
-        for part in parts:
-            if part.shape != parts[0].shape:
-                raise ValueError(f"has parts of shapes {shape(parts[0].shape)} and {shape(part.shape)}, expected one")
-        return np.stack(parts)
-    array = np.asarray(value)
-    if isinstance(value, list | tuple | bool | int | float) and _becomes(array, dtype):
-        return array.astype(dtype)
-    if array.dtype != dtype:
-        raise ValueError(f"is {element_type(array.dtype)}, expected {element_type(dtype)}")
-    return array
-
-
-def _becomes(numbers: Array, dtype: np.dtype[Any]) -> bool:
-    """Whether Python's numbers may become a dtype: fractions no integers, and nothing a bool."""
-    kind = numbers.dtype.kind
-    if numbers.size == 0 or kind == dtype.kind == "b":
-        return True
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return kind in "iu" and bool(limits.min <= numbers.min() and numbers.max() <= limits.max)
-    return dtype.kind != "b" and kind in "iuf"

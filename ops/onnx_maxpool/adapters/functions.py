@@ -12,7 +12,7 @@ import numpy.typing as npt
 from onnx_maxpool.adapters.sessions import NEWEST, Setting, run_one_node
 from onnx_maxpool.errors import OperatorError, listing
 from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS
-from onnx_maxpool.types import Array, BinEdges
+from onnx_maxpool.types import Array, BinEdges, element_type, native_order
 
 Attribute = tuple[str, Any]
 Outputs = Array | tuple[Array, Array]
@@ -162,9 +162,10 @@ def _index_spelling(name: str, index_dtype: npt.DTypeLike) -> str:
 
 
 def _array(x: npt.ArrayLike) -> Array:
-    """`x` as an array that ONNX Runtime reads: in this machine's byte order."""
     array = np.asarray(x)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    if array.dtype == object and element_type(array) == "string":
+        array = array.astype(str)  # whose dtype says so: only that reaches those who check types
+    return native_order(array)
 
 
 def _integers(operator: str, name: str, values: Sequence[int]) -> Attribute:

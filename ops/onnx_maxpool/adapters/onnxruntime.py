@@ -6,6 +6,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import onnx
@@ -20,6 +21,7 @@ from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.graph.nodes import OperatorNode, own_functions
 from onnx_maxpool.graph.reading import Model, check_ort_file, is_ort_format, names_not_utf_8, read_model
 from onnx_maxpool.graph.rewriting import rename_own_functions
+from onnx_maxpool.graph.writing import write_with_data
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.operators.schemas import attribute_value
 from onnx_maxpool.types import BinEdges, PythonFunction
@@ -79,10 +81,10 @@ def load(
     operator. The attributes include `bin_edges` for an operator that divides ROIs into bins, and `index_type` for an
     operator with an index: its dtype, or None if the model does not use the index. An exception in a function stops the
     run, with the traceback in the message. KeyboardInterrupt and SystemExit leave the run unchanged. Raises ValueError
-    for another implementation.
+    for another implementation, and for `providers` that is a string.
     """
     options = sess_options if sess_options is not None else ort.SessionOptions()
-    chosen = list(providers) if providers is not None else [CPU]
+    chosen = provider_list(providers)
     are_own = sess_options is None
     functions = _functions(implementation)
     if functions is None:
@@ -201,11 +203,18 @@ def _session(
         return made(model.SerializeToString())
     # Protobuf cannot serialize this much in one piece: ONNX Runtime gets the weights as a file of external data.
     with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as folder:
-        path = os.path.join(folder, "model.onnx")
+        path = Path(folder, "model.onnx")
         copy = onnx.ModelProto()
         copy.CopyFrom(model)
-        onnx.save_model(copy, path, save_as_external_data=True, location="weights", convert_attribute=True)
-        return made(path)
+        write_with_data(copy, path, "weights")
+        return made(str(path))
+
+
+def provider_list(providers: Providers | None) -> list[Any]:
+    """The providers, the CPU's for None. Raises ValueError for a string, which is a sequence too, of letters."""
+    if isinstance(providers, str):
+        raise ValueError(f"onnx_maxpool: providers is {providers!r}, expected a list of providers")
+    return [CPU] if providers is None else list(providers)
 
 
 def check_index_types(nodes: Iterable[OperatorNode]) -> None:

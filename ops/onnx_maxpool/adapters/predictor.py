@@ -16,14 +16,14 @@ from onnx import helper
 from onnx_maxpool.adapters.arrays import run
 from onnx_maxpool.adapters.collation import concatenate, split
 from onnx_maxpool.adapters.columns import Column, Failures, column, groups, row_count
-from onnx_maxpool.adapters.onnxruntime import PROTOBUF_LIMIT, Providers, load
+from onnx_maxpool.adapters.onnxruntime import PROTOBUF_LIMIT, Providers, load, provider_list
 from onnx_maxpool.errors import InputError, ModelError, RowError, listing, shape
 from onnx_maxpool.graph.batching import BOX_COLUMNS, ROI_COLUMNS, Batching, BatchOutput, batching, dims_of
 from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.graph.reading import Model, is_ort_format, read_model
 from onnx_maxpool.processes import MOST_THREADS
-from onnx_maxpool.types import Array, BinEdges, tensor_type
+from onnx_maxpool.types import Array, BinEdges, tensor_type, whole_number
 from onnx_maxpool.windows import check_bin_edges
 
 
@@ -73,13 +73,14 @@ class Predictor:
         self._model = _plain(model)
         check_bin_edges(bin_edges)
         self._bin_edges = bin_edges
-        self._providers = None if providers is None else list(providers)
-        if not isinstance(threads, int) or not 0 <= threads <= MOST_THREADS:
+        self._providers = provider_list(providers)
+        count = whole_number(threads)
+        if count is None or not 0 <= count <= MOST_THREADS:
             raise InputError(f"threads is {threads!r}, expected an integer from 0 to {MOST_THREADS}")
         if session_options is not None and not isinstance(session_options, Mapping):
             found = type(session_options).__name__
             raise InputError(f"session_options is {found}, expected a mapping of names to values, which pickles")
-        self._options = {"log_severity_level": 4, "intra_op_num_threads": threads, **(session_options or {})}
+        self._options = {"log_severity_level": 4, "intra_op_num_threads": count, **(session_options or {})}
         _session_options(self._options)
         self._start_anew()
         self.batching: Batching = batching(self._read(rois), rois)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from onnx import defs
 
-from onnx_maxpool.graph.inlining import callees_first
-from onnx_maxpool.graph.nodes import canonical_domain, every_node
+from onnx_maxpool.graph.functions import called, callees_first, key_of, write_defaults
+from onnx_maxpool.graph.nodes import FunctionKey, canonical_domain, model_nodes
 from onnx_maxpool.graph.reading import Model, read_model
-from onnx_maxpool.graph.rewriting import rename_own_functions
+from onnx_maxpool.graph.rewriting import fresh_name, rename_own_functions
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import too_old
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
@@ -85,12 +85,15 @@ def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> R
     whole = onnx.ModelProto()
     whole.CopyFrom(read_model(model, "load"))
     rename_own_functions(whole)
+    _name_overloads(whole)
+    write_defaults(whole)
+    for function in whole.functions:  # the evaluator hands on only what is listed as if it had no default
+        function.attribute.extend(default.name for default in function.attribute_proto)
     for part in (whole, *whole.functions):
         for entry in part.opset_import:
             entry.domain = canonical_domain(entry.domain)
-    for nodes in (whole.graph.node, *(function.node for function in whole.functions)):
-        for node in every_node(nodes):
-            node.domain = canonical_domain(node.domain)
+    for node in model_nodes(whole):
+        node.domain = canonical_domain(node.domain)
     # Given a model, onnx's evaluator makes evaluators for its functions that do not know `new_ops`: made here instead.
     operators = reference_ops(bin_edges=bin_edges)
     functions: list[ReferenceEvaluator | onnx.FunctionProto] = []
@@ -98,3 +101,18 @@ def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> R
         functions.append(ReferenceEvaluator(function, functions=[*functions], new_ops=operators))
     opsets = {entry.domain: entry.version for entry in whole.opset_import}
     return ReferenceEvaluator(whole.graph, opsets=opsets, functions=functions, new_ops=operators)
+
+
+def _name_overloads(model: onnx.ModelProto) -> None:
+    """Give each function with an overload a name of its own: the evaluator finds functions by domain and name only."""
+    taken = {(domain, name) for domain, name, _ in (*map(key_of, model.functions), *map(called, model_nodes(model)))}
+    names: dict[FunctionKey, str] = {}
+    for domain, name, overload in map(key_of, model.functions):
+        if overload:
+            in_domain = {other for of, other in taken if of == domain}
+            names[domain, name, overload] = fresh_name(f"{name}_{overload}", in_domain.__contains__)
+            taken.add((domain, names[domain, name, overload]))
+    for function in model.functions:
+        function.name = names.get(key_of(function), function.name)
+    for node in model_nodes(model):
+        node.op_type = names.get(called(node), node.op_type)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -17,6 +15,7 @@ from onnx_maxpool.adapters.collation import BOX_COLUMNS, EXPECTED_BOXES
 from onnx_maxpool.batch.tensors import ARROW_TYPES, VARIABLE, extension, known_dims, permutation, rows_of, value_type
 from onnx_maxpool.errors import InputError, listing, shape
 from onnx_maxpool.graph.batching import Batching, BatchInput
+from onnx_maxpool.npz import read_npz
 from onnx_maxpool.types import Dims
 
 FILE_COLUMN, ROW_COLUMN = "input_file", "input_row"
@@ -187,10 +186,7 @@ def _read_parquet(part: Part, batching: Batching, batch_size: int) -> Iterator[R
 
 
 def _npz_parts(files: Sequence[Path], batching: Batching, part_rows: int) -> tuple[pa.Schema, list[Part]]:
-    columns = _npz(str(files[0]), batching)
-    for each in batching.inputs:
-        if isinstance(columns[each.name], ValueError):
-            raise InputError(f"{files[0]}: column '{each.name}' {columns[each.name]}")
+    _check_first_npz(files, batching)
     groups = [files[i : i + part_rows] for i in range(0, len(files), part_rows)]
     return pa.schema([]), [
         Part(i, tuple(str(file.absolute()) for file in group), (), 0, len(group)) for i, group in enumerate(groups)
@@ -209,19 +205,31 @@ def _no_columns(rows: int) -> pa.StructArray:
     return pa.array([{}] * rows, pa.struct([]))
 
 
+def _check_first_npz(files: Sequence[Path], batching: Batching) -> None:
+    """Raise InputError where the first file that can be read lacks an input. One that cannot is a row that fails."""
+    for file in files:
+        try:
+            held = read_npz(file, lambda name: False)
+        except (ValueError, OSError):
+            continue
+        for each in batching.inputs:
+            if each.name not in held:
+                raise InputError(f"{file}: column '{each.name}' {_missing(held)}")
+        return
+
+
+def _missing(held: Collection[str]) -> str:
+    return f"is missing, the file has {listing(sorted(held)) if held else 'no array'}"
+
+
 def _npz(file: str, batching: Batching) -> Mapping[str, Any]:
     """The model's inputs in an .npz file; for what is not there, a ValueError that says so. Nothing is unpickled."""
+    names = [each.name for each in batching.inputs]
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            held = set(archive.files)
-            return {
-                each.name: archive[each.name]
-                if each.name in held
-                else ValueError(f"is missing, the file has {listing(sorted(held)) if held else 'no array'}")
-                for each in batching.inputs
-            }
-    except (ValueError, OSError, zipfile.BadZipFile, AttributeError) as error:
-        return dict.fromkeys((each.name for each in batching.inputs), ValueError(f"cannot be read: {error}"))
+        held = read_npz(file, names.__contains__)
+    except (ValueError, OSError) as error:
+        return dict.fromkeys(names, ValueError(f"cannot be read: {error}"))
+    return {name: held[name] if name in held else ValueError(_missing(held)) for name in names}
 
 
 READERS = {".parquet": _read_parquet, ".npz": _read_npz}

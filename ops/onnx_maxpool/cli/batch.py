@@ -157,13 +157,17 @@ def _speed(summary: Summary) -> str:
     return f"{computed / summary.seconds:.1f} rows/s" if summary.seconds else ""
 
 
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
+
+
 def _lines(summary: Summary, out: Path) -> list[str]:
     parts = f"{summary.parts} part{'s' * (summary.parts != 1)}"
-    lines = [f"wrote {out}: {summary.written:,} rows in {parts}"]
+    lines = [f"wrote {out}: {_rows(summary.written)} in {parts}"]
     if summary.parts_before:
         lines[0] += f", {summary.parts_before} of them there before"
     if summary.seconds:
         lines[0] += f"; {summary.seconds:.1f} s, {_speed(summary)}"
     if summary.failed:
-        lines.append(f"{summary.failed:,} rows failed: {out / '_failed.jsonl'}")
+        lines.append(f"{_rows(summary.failed)} failed: {out / '_failed.jsonl'}")
     return lines

@@ -22,7 +22,7 @@ from onnx_maxpool.benchmark.results import Results, RowResult, read_results
 from onnx_maxpool.benchmark.rows import Row, chosen
 from onnx_maxpool.cli import bench_grid
 from onnx_maxpool.cli.bench_grid import ROWS_PER_GROUP, GridOptions, known_groups
-from onnx_maxpool.cli.outputs import prepare_files, prepare_folders
+from onnx_maxpool.cli.outputs import prepare_files, prepare_folders, prepare_replacement
 from onnx_maxpool.errors import InputError
 from onnx_maxpool.machine import cpus, machine
 from onnx_maxpool.processes import MOST_THREADS
@@ -173,13 +173,14 @@ def bench(
         "samples": samples,
         "peers": known_peers(peers or (), PEERS + FORMS),
     }
-    prepare_files(as_json, markdown)
+    json_file = as_json and prepare_replacement(as_json)
+    prepare_files(markdown)
     prepare_folders(plot)
 
     console = Console(highlight=False)
     with held_to(target):
         results = Results(machine(), settings)
-        time_all(results, found, samples if overheads else 0, Console(stderr=True), as_json)
+        time_all(results, found, samples if overheads else 0, Console(stderr=True), json_file)
     finish(results, console, as_json, plot, markdown)
 
 

@@ -15,7 +15,7 @@ from onnx_maxpool.benchmark.grid.shapes import GROUPS
 from onnx_maxpool.benchmark.report.grid import grid_line, grid_report, write_grid_page
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import Row
-from onnx_maxpool.cli.outputs import prepare_files, prepare_folders
+from onnx_maxpool.cli.outputs import prepare_files, prepare_folders, prepare_replacement
 from onnx_maxpool.errors import InputError
 from onnx_maxpool.machine import machine
 
@@ -67,24 +67,25 @@ def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, ma
         raise InputError(f"--rows {' '.join(options.patterns)}: no row has that in its name")
     if options.resume and as_json is None:
         raise InputError("--resume: expected --json FILE beside it")
-    prepare_files(as_json, markdown)
+    json_file = as_json and prepare_replacement(as_json)
+    prepare_files(markdown)
     prepare_folders(plot)
     settings = {"threads": options.threads, "peers": options.peers, "seed": options.seed, "command": options.command}
     results = Results(machine(), settings)
     if options.resume and as_json is not None and as_json.exists():
         earlier(read_grid(as_json), as_json, rows, results)
     log = Console(stderr=True, highlight=False)
-    if as_json is not None:
-        begin(results, as_json)
+    if json_file is not None:
+        begin(results, json_file)
 
     def timed(result: RowResult) -> None:
         log.print(grid_line(result, len(results.rows), len(rows) * len(options.threads)), markup=False, soft_wrap=True)
-        if as_json is not None:
-            append(result, as_json)
+        if json_file is not None:
+            append(result, json_file)
 
     race(results, rows, options.threads, timed, options.seconds)
-    if as_json is not None:
-        begin(results, as_json)  # with the versions, which are known now
+    if json_file is not None:
+        begin(results, json_file)  # with the versions, which are known now
     report_grids([results], as_json, plot, markdown)
 
 

@@ -6,33 +6,37 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
+import onnx
 import onnxruntime as ort
 import typer
 from rich.console import Console
 from rich.text import Text
 
 import onnx_maxpool
-from onnx_maxpool.adapters.arrays import from_ort_value, to_ort_value
+from onnx_maxpool.adapters.arrays import run as run_session
+from onnx_maxpool.adapters.arrays import tensors
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.portable import to_portable
+from onnx_maxpool.adapters.portable.static.translation import has_index
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.batch import batch
 from onnx_maxpool.cli.bench import bench
-from onnx_maxpool.cli.comparison import check_comparable, compare_nodes, compare_sessions
+from onnx_maxpool.cli.comparison import check_comparable, compare_nodes, compare_sessions, reference_errors
 from onnx_maxpool.cli.comparison import compare as compare_runs
 from onnx_maxpool.cli.conformance import ConformanceCommand, conformance
-from onnx_maxpool.cli.conversion_check import Check, check_conversion
+from onnx_maxpool.cli.conversion_check import Check, check_conversion, original_session
 from onnx_maxpool.cli.information import info
 from onnx_maxpool.cli.inputs import has_roi_operators, model_inputs, parse_dims
 from onnx_maxpool.cli.inspection import inspect_model
 from onnx_maxpool.cli.outputs import (
     prepare_files,
     prepare_inputs,
+    prepare_model,
     prepare_out,
     save_outputs,
     save_test_data,
@@ -49,7 +53,7 @@ from onnx_maxpool.cli.terminal import (
     verdict_line,
 )
 from onnx_maxpool.errors import InputError, printable
-from onnx_maxpool.graph.nodes import operator_nodes
+from onnx_maxpool.graph.nodes import every_node, operator_nodes
 from onnx_maxpool.graph.reading import has_external_data, read_model
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.processes import MOST_THREADS
@@ -143,7 +147,6 @@ def run(
     parsed = read_model(model)
     session = load(model, _options(threads), bin_edges=bin_edges)
     arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
-    feeds = {name: to_ort_value(array) for name, array in arrays.items()}
     types = {output.name: output.type for output in session.get_outputs()}
     names = list(types)
     console = Console(highlight=False)
@@ -156,10 +159,10 @@ def run(
     seconds = []
     for _ in range(1 + repeat):
         start = time.perf_counter()
-        values = session.run_with_ort_values(names, feeds)
+        values = run_session(session, arrays, names)
         seconds.append(time.perf_counter() - start)
     first, *others = seconds
-    outputs = dict(zip(names, map(from_ort_value, values), strict=True))
+    outputs = tensors(dict(zip(names, values, strict=True)))
 
     console.print(output_table(outputs))
     console.print(f"{milliseconds(statistics.median(others))}, median of {repeat}; first run {milliseconds(first)}")
@@ -226,7 +229,9 @@ def compare(
         nodes += found
 
     if other is None:
-        result = compare_runs(sessions[0], reference_evaluator(model, bin_edges=bin_edges), arrays)
+        with reference_errors():
+            evaluator = reference_evaluator(model, bin_edges=bin_edges)
+        result = compare_runs(sessions[0], evaluator, arrays)
         sides = ("reference", "ONNX Runtime")
     else:
         result = compare_sessions(sessions[0], sessions[1], arrays)
@@ -286,14 +291,14 @@ def convert(
     """Replace the operators of this package with standard ones, which every runtime has.
 
     With --check, the original model runs with the library of this package and the converted model without, on random
-    inputs of several sizes. The exit code is 1 if an output differs; the converted model is written in any case.
+    inputs of several sizes. The exit code is 1 if an output differs; the converted model is written nevertheless.
     """
     if inputs and not check:
         raise InputError(f"--input {inputs[0]}: expected with --check")
-    parsed = read_model(model)
+    parsed = read_model(model, "check")
     check_operators(only or ())
     sizes = parse_dims(dims or [])
-    prepare_files(out)
+    target = prepare_model(out, model, parsed)
     converted = to_portable(
         model,
         only=only,
@@ -302,13 +307,14 @@ def convert(
         dims=sizes,
         max_pool_indices=max_pool_indices,
     )
-    write_model(converted, out, external_data=has_external_data(parsed))
-    replaced = len(list(operator_nodes(parsed))) - len(list(operator_nodes(converted)))
+    original = original_session(model, bin_edges) if check else None  # now, as OUT may be the same file
+    write_model(converted, target, external_data=has_external_data(parsed))
+    replaced = count_replaced(parsed, only, max_pool_indices)
     Console(highlight=False).print(
         f"wrote {out}: {replaced} operator{'s' * (replaced != 1)} replaced", markup=False, soft_wrap=True
     )
-    if check:
-        print_check(check_conversion(model, out, inputs or [], sizes, bin_edges), model, out)
+    if original is not None:
+        print_check(check_conversion(parsed, original, target, inputs or [], sizes), model, out)
 
 
 @app.command()
@@ -332,6 +338,15 @@ def check_operators(names: Iterable[str]) -> None:
     known = [version.name for version in newest_versions()]
     if unknown := [name for name in names if name not in known]:
         raise InputError(f"--only {unknown[0]}: expected one of {', '.join(known)}")
+
+
+def count_replaced(model: onnx.ModelProto, only: Sequence[str] | None, max_pool_indices: bool) -> int:
+    """How many operators of a model `to_portable` replaces; those of a local function once, whoever calls it."""
+    ours = sum(only is None or found.node.op_type in only for found in operator_nodes(model))
+    if not max_pool_indices:
+        return ours
+    parts = (model.graph.node, *(function.node for function in model.functions))
+    return ours + sum(has_index(node) for part in parts for node in every_node(part))
 
 
 def print_check(found: Check, model: Path, out: Path) -> None:

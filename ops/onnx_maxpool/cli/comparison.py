@@ -6,21 +6,23 @@ Outputs: the first difference, and how far they are apart. Our nodes: exactly, e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx.reference import ReferenceEvaluator
 
-from onnx_maxpool.adapters.arrays import run
+from onnx_maxpool.adapters.arrays import run, tensors
 from onnx_maxpool.adapters.python.calls import Call
 from onnx_maxpool.adapters.python.observing import observed_session
 from onnx_maxpool.cli.inputs import needed_inputs
 from onnx_maxpool.difference import Difference, differing_cells, first_difference
-from onnx_maxpool.errors import InputError, OperatorError
+from onnx_maxpool.errors import InputError, ModelError, OperatorError
 from onnx_maxpool.graph.reading import Model
 from onnx_maxpool.operators import operator
 from onnx_maxpool.types import Array, BinEdges, element_type, type_name
@@ -32,6 +34,10 @@ Runtimes sum a Conv or a Gemm in other orders: sums of 25,088 floats are 1e-6 ap
 add up. A wrong cell of a pooling is not: it is apart by the difference of two cells. Other types, such as indices, must
 be equal.
 """
+
+
+MISSING = np.empty(0, np.void(1).dtype)
+"""In the place of a tensor that only the other run's sequence has: of a type that no tensor has, so it differs."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +81,31 @@ class Comparison:
 def compare(session: ort.InferenceSession, evaluator: ReferenceEvaluator, inputs: Mapping[str, Array]) -> Comparison:
     """Run both on the same inputs and compare every output of the model with what the evaluator gives.
 
-    `session` comes from `load`, `evaluator` from `reference_evaluator`. Whatever either raises, it raises here.
+    `session` comes from `load`, `evaluator` from `reference_evaluator`. Raises what the session raises, and for the
+    evaluator what `reference_errors` raises.
     """
     names = [output.name for output in session.get_outputs()]
     actual, actual_seconds = _timed(lambda: run(session, inputs, names))
-    expected, expected_seconds = _timed(lambda: [*evaluator.run(names, dict(inputs))])
+    with reference_errors():
+        expected, expected_seconds = _timed(lambda: [*evaluator.run(names, dict(inputs))])
     return _compared(names, expected, expected_seconds, actual, actual_seconds)
+
+
+@contextmanager
+def reference_errors() -> Iterator[None]:
+    """Raise RuntimeError, which says whose error it is, for whatever onnx's reference evaluator raises of its own.
+
+    It raises errors of many kinds for operators that it does not know or computes wrong. Ours stay as they are, and so
+    do those of files and memory.
+    """
+    try:
+        yield
+    except (OperatorError, ModelError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise RuntimeError(
+            f"onnx's reference evaluator cannot run the model: {type(error).__name__}: {str(error).strip()}"
+        ) from error
 
 
 def check_comparable(first: onnx.ModelProto, second: onnx.ModelProto) -> None:
@@ -121,10 +146,16 @@ def _timed(function: Callable[[], list[Array]]) -> tuple[list[Array], float]:
 def _compared(
     names: list[str], expected: list[Array], expected_seconds: float, actual: list[Array], actual_seconds: float
 ) -> Comparison:
-    wanted = {name: np.asarray(array) for name, array in zip(names, expected, strict=True)}
-    got = dict(zip(names, actual, strict=True))
-    differences = {name: first_difference(wanted[name], got[name]) for name in names}
+    pairs = paired(names, expected, actual)
+    differences = {name: first_difference(*pair) for name, pair in pairs.items()}
+    wanted, got = ({name: pair[side] for name, pair in pairs.items()} for side in (0, 1))
     return Comparison(differences, wanted, got, expected_seconds, actual_seconds)
+
+
+def paired(names: Sequence[str], expected: Sequence[Any], actual: Sequence[Any]) -> dict[str, tuple[Array, Array]]:
+    """The outputs of two runs, tensor by tensor; those of a sequence as `tensors` names them."""
+    wanted, got = (tensors(dict(zip(names, outputs, strict=True))) for outputs in (expected, actual))
+    return {name: (wanted.get(name, MISSING), got.get(name, MISSING)) for name in dict.fromkeys((*wanted, *got))}
 
 
 def deviation(expected: Array, actual: Array) -> Deviation:

@@ -11,9 +11,11 @@ import onnxruntime as ort
 
 from onnx_maxpool.adapters.arrays import run
 from onnx_maxpool.adapters.onnxruntime import ORT_ERRORS, load
+from onnx_maxpool.cli.comparison import paired
 from onnx_maxpool.cli.inputs import model_inputs, random_dimensions
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.errors import InputError, shape
+from onnx_maxpool.graph.reading import Model
 from onnx_maxpool.types import Array, BinEdges, element_type
 
 FAILURES: tuple[type[Exception], ...] = (RuntimeError, *ORT_ERRORS)
@@ -41,26 +43,30 @@ class Check:
         return ", ".join(f"{name} {element_type(array)}{shape(array.shape)}" for name, array in self.inputs.items())
 
 
+def original_session(model: Model, bin_edges: BinEdges | None) -> ort.InferenceSession:
+    """The original in ONNX Runtime with our library, without graph optimizations. Raises what `load` raises."""
+    return load(model, _options(), bin_edges=bin_edges)
+
+
 def check_conversion(
-    original: Path, converted: Path, files: Sequence[str], dims: Mapping[str, int], bin_edges: BinEdges | None
+    model: onnx.ModelProto, ours: ort.InferenceSession, converted: Path, files: Sequence[str], dims: Mapping[str, int]
 ) -> Check:
     """Compare the outputs of two models cell by cell (G3, G4, G6), on inputs from files and otherwise random ones.
 
-    The original runs in ONNX Runtime with our library, the converted model without. Graph optimizations are off in
-    both, so that all other operators compute alike. Symbolic dimensions have the sizes in `dims`; for the others there
-    are three runs of different sizes. Raises InputError where the model runs on no size that is tried, and what `load`,
-    `model_inputs` and the runs raise.
+    `model` is the original, `ours` its `original_session`; both are there before the converted model, which may take
+    the original's place. That one runs without our library. Graph optimizations are off in both, so that all other
+    operators compute alike. Symbolic dimensions have the sizes in `dims`; for the others there are three runs of
+    different sizes. Raises InputError where the model runs on no size that is tried, and what `model_inputs` and the
+    runs raise.
     """
-    model = onnx.load(original, load_external_data=False)
-    ours = load(original, _options(), bin_edges=bin_edges)
     stock = ort.InferenceSession(str(converted), _options(), providers=["CPUExecutionProvider"])
     names = tuple(output.name for output in ours.get_outputs())
     inputs: dict[str, Array] = {}
     expected: list[Array]
     count = 0
     for count, (inputs, expected) in enumerate(_runs(model, ours, names, files, dims), start=1):
-        for name, wanted, found in zip(names, expected, run(stock, inputs, list(names)), strict=True):
-            difference = first_difference(wanted, found)
+        for name, pair in paired(names, expected, run(stock, inputs, list(names))).items():
+            difference = first_difference(*pair)
             if difference is not None:
                 return Check(count, inputs, names, f"run {count}, output '{name}': {difference}")
     return Check(count, inputs, names, None)

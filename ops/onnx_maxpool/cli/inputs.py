@@ -16,10 +16,12 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from onnx_maxpool.errors import InputError, shape
-from onnx_maxpool.graph.inference import infer, outline, tensor_types
-from onnx_maxpool.graph.nodes import operator_nodes
+from onnx_maxpool.graph.inference import infer, outline
+from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
+from onnx_maxpool.npz import read_npz
 from onnx_maxpool.operators.registry import newest_version
-from onnx_maxpool.types import Array, dtype_of, element_type, type_name
+from onnx_maxpool.operators.schemas import dims_of, forget_negative_sizes
+from onnx_maxpool.types import Array, dtype_of, element_type, native_order, type_name
 
 FLOATS = (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 INTEGERS = (
@@ -66,7 +68,7 @@ def model_inputs(
     sizes = {**{name: array.shape for name, array in given.items()}, **shapes}
     inferred = [_inferred(each, sizes) for each in (model, other) if each is not None]
     limits = _roi_limits(inferred, set(shapes))
-    counts = {name for each in inferred for node in _nodes_planned(each, "adaptive") for name in node.input[1:2]}
+    counts = {name for each in inferred for found in _nodes_planned(each, "adaptive") for name in found.node.input[1:2]}
     random = np.random.default_rng(seed)
     for value in wanted:
         data_type = value.type.tensor_type.elem_type
@@ -103,9 +105,9 @@ def has_roi_operators(model: onnx.ModelProto) -> bool:
     return any(_nodes_planned(model, "roi"))
 
 
-def _nodes_planned(model: onnx.ModelProto, plan: str) -> Iterator[onnx.NodeProto]:
+def _nodes_planned(model: onnx.ModelProto, plan: str) -> Iterator[OperatorNode]:
     """The nodes of our operators whose windows are planned so."""
-    return (found.node for found in operator_nodes(model) if newest_version(found.node.op_type).plan == plan)
+    return (found for found in operator_nodes(model) if newest_version(found.node.op_type).plan == plan)
 
 
 def parse_dims(arguments: Iterable[str]) -> dict[str, int]:
@@ -139,8 +141,7 @@ def _read(argument: str, declared: Sequence[str]) -> dict[str, Array]:
     path = Path(file if equals else argument)
     try:
         if path.suffix == ".npz" and not equals:
-            with np.load(path) as archive:
-                return dict(archive.items())
+            return {name: array for name, array in read_npz(path).items() if array is not None}
         if path.suffix == ".npy" and equals:
             with path.open("rb") as stream:
                 return {name: np.lib.format.read_array(stream, allow_pickle=False)}
@@ -190,7 +191,8 @@ def _typed(array: Array, value: onnx.ValueInfoProto, argument: str) -> Array:
     declared = value.type.tensor_type.elem_type
     if declared == TensorProto.BFLOAT16 and array.dtype == np.dtype("V2"):
         return array.view(ml_dtypes.bfloat16)
-    if declared != TensorProto.STRING and array.dtype != dtype_of(type_name(declared)):
+    array = native_order(array)
+    if element_type(array) != type_name(declared):
         raise InputError(
             f"--input {argument}: input {value.name!r} is {element_type(array)}, expected {type_name(declared)}"
         )
@@ -202,10 +204,7 @@ def _dims(value: onnx.ValueInfoProto) -> list[int | str]:
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         raise InputError(f"input {value.name!r} has no declared shape: give it with --input")
-    return [
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or f"{value.name}.{axis}"
-        for axis, dim in enumerate(tensor.shape.dim)
-    ]
+    return [f"{value.name}.{axis}" if dim is None else dim for axis, dim in enumerate(dims_of(tensor) or ())]
 
 
 def _dims_of_files(given: Mapping[str, Array], declared: Mapping[str, onnx.ValueInfoProto]) -> dict[str, int]:
@@ -230,7 +229,7 @@ def _resolved_shapes(values: Iterable[onnx.ValueInfoProto], sizes: Mapping[str, 
         name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()
     }
     for name, dims in shapes.items():
-        if min(dims, default=0) < 0 or math.prod(max(dim, 1) for dim in dims) >= LARGEST_INPUT:
+        if math.prod(max(dim, 1) for dim in dims) >= LARGEST_INPUT:
             raise InputError(f"input {name!r} would have shape {shape(dims)}, expected fewer than 2^60 cells")
     return shapes
 
@@ -256,6 +255,7 @@ def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> 
     Inlined, so an input that is handed on to a local function has the graph's name.
     """
     sized = outline(model)
+    forget_negative_sizes((*sized.graph.input, *sized.graph.output, *sized.graph.value_info))
     for value in sized.graph.input:
         if value.name in shapes:
             tensor = value.type.tensor_type
@@ -273,18 +273,19 @@ def _roi_limits(inferred: Iterable[onnx.ModelProto], drawn: set[str]) -> dict[st
 
 
 def _limits_of_nodes(inferred: onnx.ModelProto, drawn: set[str]) -> Iterator[tuple[str, RoiLimits]]:
-    types = dict(tensor_types(inferred.graph))
-    for node in _nodes_planned(inferred, "roi"):
+    for found in _nodes_planned(inferred, "roi"):
+        node, types = found.node, found.types
         if len(node.input) < 2 or node.input[1] not in drawn:
             continue
         x, rois = node.input[:2]
-        dims = types[x].shape.dim if x in types else []
-        if len(dims) != 4 or not all(dims[axis].HasField("dim_value") for axis in (0, 2, 3)):
+        dims = dims_of(types[x]) or () if x in types else ()
+        sizes = [dim for axis, dim in enumerate(dims) if axis != 1 and isinstance(dim, int)]
+        if len(dims) != 4 or len(sizes) != 3:
             raise InputError(
                 f"input {rois!r} holds ROIs on {x!r}, whose shape is not known: give {rois!r} with --input"
             )
         scale = next((a.f for a in node.attribute if a.name == "spatial_scale"), 1.0)
-        batches, height, width = (dims[axis].dim_value for axis in (0, 2, 3))
+        batches, height, width = sizes
         yield rois, RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
 
 

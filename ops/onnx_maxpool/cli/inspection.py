@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -155,9 +156,10 @@ def _attribute(attribute: onnx.AttributeProto) -> Any:
     return str(helper.printable_attribute(attribute))
 
 
-def _short(value: float) -> float:
-    """0.1 for 0.10000000149011612, which is what a float32 attribute reads as."""
-    return float(number(value, np.dtype(np.float32)))
+def _short(value: float) -> float | str:
+    """0.1 for 0.10000000149011612, which is what a float32 attribute reads as; `nan` and `inf`, which JSON has not."""
+    text = number(value, np.dtype(np.float32))
+    return float(text) if math.isfinite(value) else text
 
 
 def _ask_stock(

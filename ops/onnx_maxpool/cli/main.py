@@ -39,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if (error.name or "").partition(".")[0] not in ("rich", "typer"):
             raise
         sys.exit(f'onnx-maxpool needs {error.name}: pip install "onnx-maxpool[cli]"')
+    except KeyboardInterrupt:  # which the app does not see yet
+        sys.exit(INTERRUPTED)
 
     code = 1
     usage_error: Any = typer.BadParameter.__base__  # of click, which newer versions of typer carry inside

@@ -16,6 +16,8 @@ import onnx
 from onnx import numpy_helper
 
 from onnx_maxpool.errors import InputError, OutputError
+from onnx_maxpool.graph.reading import external_files, has_external_data
+from onnx_maxpool.graph.writing import write_with_data
 from onnx_maxpool.types import Array
 
 
@@ -93,7 +95,8 @@ def _save_npz(outputs: Mapping[str, Array], path: Path) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in outputs.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                np.lib.format.write_array(stream, array, allow_pickle=False)
+                numbers_or_texts = array.astype(str) if array.dtype == object else array
+                np.lib.format.write_array(stream, numbers_or_texts, allow_pickle=False)
     return path
 
 
@@ -128,23 +131,66 @@ def _prepare(folder: Path, wanted: Path) -> None:
         raise OutputError(f"cannot write {wanted}: {error.strerror}") from None
 
 
+def prepare_replacement(path: Path) -> Path:
+    """Make sure that a file can be put in the place of what stands at `path`, before the work that it is for.
+
+    Returns where the file is to go: where `path` is a link, to what it leads to. Raises OutputError for a path that is
+    a folder, a device or a pipe, and where a file cannot be written.
+    """
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if target.is_symlink():  # it is what no path leads out of
+        raise OutputError(f"{path} is a link in a circle of links, expected a file")
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder, expected a file")
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is a device or a pipe, expected a file")
+    prepare_files(target)
+    return target
+
+
+def prepare_model(out: Path, model: Path, parsed: onnx.ModelProto) -> Path:
+    """Make sure that `write_model` can write what `model` is converted to; returns where to.
+
+    `parsed` is what `model` holds, its external data checked. Raises what `prepare_replacement` raises, and OutputError
+    where `model` would lose its data, or where nobody would find that of the file written.
+    """
+    target = prepare_replacement(out)
+    if not has_external_data(parsed):
+        return target
+    data = data_of(target)
+    if data.exists() and not data.is_file():
+        raise OutputError(f"cannot write {out}: {data} is no file, expected none or a file, in which its data goes")
+    if target.resolve().parent != out.parent.resolve():
+        raise OutputError(f"{out} is a link to {target}, expected no link, because external data lies beside the model")
+    if target.resolve() == model.resolve():  # it is replaced with its data
+        return target
+    needed = [model, *(model.parent / location for location in external_files(parsed))]
+    for path in (target, data):
+        if path.exists() and any(path.samefile(file) for file in needed):
+            raise OutputError(
+                f"cannot write {out}: this would replace {path}, which {model} needs, expected another name or folder"
+            )
+    return target
+
+
+def data_of(path: Path) -> Path:
+    """The file of a model's large tensors: `NAME.onnx.data`."""
+    return path.with_name(f"{path.name}.data")
+
+
 def write_model(model: onnx.ModelProto, path: Path, *, external_data: bool) -> None:
     """Write `model`; with `external_data` its large tensors go to one file beside it, `NAME.onnx.data`.
 
-    What stands at `path`, and its data, is replaced when everything is written. `model` is changed. Raises what
-    `prepare_files` raises, and OSError where a file cannot be written.
+    What stands at `path`, and its data, is replaced when everything is written. `model` is changed. `prepare_model` was
+    there before, and gave the path. Raises OSError where a file cannot be written.
     """
-    prepare_files(path)
-    data = f"{path.name}.data"
+    data = data_of(path)
     with tempfile.TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:
-        onnx.save_model(
-            model,
-            Path(folder, path.name),
-            "protobuf",
-            save_as_external_data=external_data,
-            location=data,
-            convert_attribute=True,
-        )
-        for name in (data, path.name):  # the model last, which names the data
-            if Path(folder, name).exists():
-                Path(folder, name).replace(path.with_name(name))
+        unfinished = Path(folder, path.name)
+        if external_data:
+            write_with_data(model, unfinished, data.name)
+        else:
+            unfinished.write_bytes(model.SerializeToString())
+        for target in (data, path):  # the model last, which names the data
+            if Path(folder, target.name).exists():
+                Path(folder, target.name).replace(target)

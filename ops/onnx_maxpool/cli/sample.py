@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from onnx_maxpool.cli.outputs import prepare_files
+from onnx_maxpool.cli.outputs import prepare_replacement
 from onnx_maxpool.cli.terminal import add_row, plain_table
 from onnx_maxpool.errors import InputError
 from onnx_maxpool.samples import SAMPLES, Sample
@@ -42,9 +42,9 @@ def sample(
     for path in chosen:
         if path.exists() and not overwrite:
             raise InputError(f"{path} exists: give --overwrite to replace it")
-    prepare_files(*chosen)
+    targets = {path: prepare_replacement(path) for path in chosen}
     for path, row in chosen.items():
-        write_whole(row, path)
+        write_whole(row, path.name, targets[path])
         console.print(f"wrote {path}: {row.about}", markup=False, soft_wrap=True)
 
 
@@ -58,9 +58,9 @@ def _known(name: str) -> Sample:
     return row
 
 
-def write_whole(row: Sample, path: Path) -> None:
-    """Write a sample. What stands at `path` is replaced when everything is written."""
-    with tempfile.TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:
-        unfinished = Path(folder, path.name)
+def write_whole(row: Sample, name: str, target: Path) -> None:
+    """Write the sample `name`. What stands at `target`, of any name, is replaced when everything is written."""
+    with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=target.parent) as folder:
+        unfinished = Path(folder, name)
         row.write(unfinished)
-        unfinished.replace(path)
+        unfinished.replace(target)

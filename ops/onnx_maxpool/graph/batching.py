@@ -13,7 +13,7 @@ from onnx import TensorProto
 from onnx_maxpool.errors import InputError, OperatorError, listing, shape
 from onnx_maxpool.graph.inference import infer, outline
 from onnx_maxpool.graph.nodes import operator_nodes, subgraphs
-from onnx_maxpool.operators import operator
+from onnx_maxpool.operators import operator, schemas
 from onnx_maxpool.types import Dims, type_name
 
 ROI_COLUMNS, BOX_COLUMNS = 5, 4
@@ -73,7 +73,7 @@ def batching(model: onnx.ModelProto, rois: str | None = None) -> Batching:
     An input without an initializer counts rows on its first axis, but for that of the ROIs, and for those of rank 0 and
     lists of a fixed length. Raises InputError for a model that cannot run in batches, and for another `rois`.
     """
-    inferred = infer(outline(model))
+    inferred = infer(_outline(model))
     initialized = {tensor.name for tensor in model.graph.initializer}
     declared = {value.name: value for value in model.graph.input if value.name not in initialized}
     for value in declared.values():
@@ -86,12 +86,15 @@ def batching(model: onnx.ModelProto, rois: str | None = None) -> Batching:
     return Batching(inputs, outputs, fixed or any(output.kind == "whole" for output in outputs))
 
 
+def _outline(model: onnx.ModelProto) -> onnx.ModelProto:
+    small = outline(model)
+    schemas.forget_negative_sizes((*small.graph.input, *small.graph.output, *small.graph.value_info))
+    return small
+
+
 def dims_of(value: onnx.ValueInfoProto) -> Dims | None:
     """The declared shape."""
-    tensor = value.type.tensor_type
-    if not tensor.HasField("shape"):
-        return None
-    return tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in tensor.shape.dim)
+    return schemas.dims_of(value.type.tensor_type)
 
 
 def _roi_input(inferred: onnx.ModelProto, declared: Mapping[str, onnx.ValueInfoProto], named: str | None) -> str | None:
@@ -233,7 +236,7 @@ def _of_one_row(dims: Dims | None, kind: OutputKind) -> Dims | None:
 
 def _with_tried_sizes(model: onnx.ModelProto, kinds: Mapping[str, InputKind]) -> onnx.ModelProto:
     """What ONNX infers where the first axes have the tried sizes, whatever the model declares of its other values."""
-    sized = outline(model)
+    sized = _outline(model)
     del sized.graph.value_info[:]
     for value in sized.graph.output:
         value.type.tensor_type.ClearField("shape")

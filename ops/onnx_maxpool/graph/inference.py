@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
 import onnx
-from onnx import helper, inliner, shape_inference
+from onnx import helper, shape_inference
 
-from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, operator_nodes
+from onnx_maxpool.graph.functions import import_domains_of_functions, inlined
+from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
 from onnx_maxpool.graph.rewriting import rename_own_functions
 from onnx_maxpool.operators.schemas import register_schemas
 
@@ -17,7 +18,10 @@ LARGEST_KEPT = 1024
 
 
 def outline(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy without the data of large initializers, which become typed inputs: small whatever the model's size."""
+    """A copy without the data of large initializers, which become typed inputs: small whatever the model's size.
+
+    Sparse initializers become such inputs too.
+    """
     copy = onnx.ModelProto()
     copy.ir_version = max(model.ir_version, 4)
     copy.opset_import.extend(model.opset_import)
@@ -34,19 +38,12 @@ def outline(model: onnx.ModelProto) -> onnx.ModelProto:
             graph.initializer.append(tensor)
         elif tensor.name not in inputs:
             graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    # Whose values are dense to every operator, though ONNX's inference would give them a type of their own.
+    for sparse in model.graph.sparse_initializer:
+        if sparse.values.name not in inputs:
+            values = sparse.values
+            graph.input.append(helper.make_tensor_value_info(values.name, values.data_type, sparse.dims))
     return copy
-
-
-def import_domains_of_functions(model: onnx.ModelProto) -> None:
-    """Import what only local functions import, as ONNX allows: where one is inlined, its nodes are the model's."""
-    known = {canonical_domain(entry.domain) for entry in model.opset_import}
-    newest: dict[str, int] = {}
-    for function in model.functions:
-        for entry in function.opset_import:
-            newest[entry.domain] = max(entry.version, newest.get(entry.domain, 0))
-    for domain, version in newest.items():
-        if canonical_domain(domain) not in known:
-            model.opset_import.append(helper.make_opsetid(domain, version))
 
 
 def infer(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -61,7 +58,7 @@ def infer(model: onnx.ModelProto) -> onnx.ModelProto:
     rename_own_functions(model)
     import_domains_of_functions(model)
     try:
-        return infer_types(inliner.inline_local_functions(model, convert_version=False))
+        return infer_types(inlined(model))
     except (RuntimeError, ValueError):
         return infer_types(model)
 
@@ -73,19 +70,6 @@ def infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
         return shape_inference.infer_shapes(model)
     except (shape_inference.InferenceError, RuntimeError, ValueError):
         return model
-
-
-def tensor_types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto.Tensor]]:
-    """Names and types of the tensors in a graph and in its subgraphs, as far as the element types are known."""
-    for value in (*graph.input, *graph.value_info, *graph.output):
-        if value.type.tensor_type.elem_type:
-            yield value.name, value.type.tensor_type
-    for tensor in graph.initializer:
-        yield tensor.name, helper.make_tensor_type_proto(tensor.data_type, tensor.dims).tensor_type
-    for node in graph.node:
-        for attribute in node.attribute:
-            for subgraph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                yield from tensor_types(subgraph)
 
 
 class Survey:
@@ -118,14 +102,6 @@ class Survey:
             return ()
         return tuple((int(found.node.doc_string), found) for found in operator_nodes(self._inferred))
 
-    @cached_property
-    def types(self) -> Mapping[str, onnx.TypeProto.Tensor]:
-        """The types of the values in `calls` that stand in the graph, by name, as far as they are known.
-
-        A function that could not be inlined has values of its own, whose names say nothing here.
-        """
-        return dict(tensor_types(self._inferred.graph)) if self.nodes else {}
-
     def types_of(self, call: OperatorNode) -> Mapping[str, onnx.TypeProto.Tensor]:
         """The types that are known where one of `calls` stands."""
-        return self.types if call.place.startswith("graph") else {}
+        return call.types

@@ -8,8 +8,9 @@ import onnx
 from onnx import inliner
 
 from onnx_maxpool.errors import ModelError, OperatorError
-from onnx_maxpool.graph.inference import import_domains_of_functions, infer_types, outline
-from onnx_maxpool.graph.nodes import every_node, operator_nodes
+from onnx_maxpool.graph.functions import called, callees_first, import_domains_of_functions, key_of, write_defaults
+from onnx_maxpool.graph.inference import infer_types, outline
+from onnx_maxpool.graph.nodes import FunctionKey, canonical_domain, every_node, operator_nodes
 from onnx_maxpool.operators.registry import newest_versions, versions_of
 
 
@@ -21,14 +22,13 @@ def inline_functions(model: onnx.ModelProto, operators: Collection[str]) -> None
     function that it leaves.
     """
     holding = _holding(model.functions, operators)
-    if not holding:
-        return
-    import_domains_of_functions(model)
-    _raise_our_opsets([model, *holding])
+    if holding:
+        import_domains_of_functions(model)
+        _raise_our_opsets([model, *holding])
     for function in reversed(holding):  # callers first: then the calls in their bodies stand in the graph
         _inline(model, function)
-    called = {(function.domain, function.name) for function in holding}
-    kept = [function for function in model.functions if (function.domain, function.name) not in called]
+    inlined = {key_of(function) for function in holding}
+    kept = [function for function in model.functions if key_of(function) not in inlined]
     model.ClearField("functions")
     model.functions.extend(kept)
     for found in operator_nodes(model):
@@ -38,12 +38,12 @@ def inline_functions(model: onnx.ModelProto, operators: Collection[str]) -> None
 
 def _holding(functions: Iterable[onnx.FunctionProto], operators: Collection[str]) -> list[onnx.FunctionProto]:
     """Those that hold one of our operators or call one that does, callees first."""
-    holding: dict[tuple[str, str], onnx.FunctionProto] = {}
+    holding: dict[FunctionKey, onnx.FunctionProto] = {}
     for function in callees_first(functions):
         for node in every_node(function.node):
-            is_ours = node.op_type in operators and bool(versions_of(node.domain, node.op_type))
-            if is_ours or (node.domain, node.op_type) in holding:
-                holding[function.domain, function.name] = function
+            is_ours = node.op_type in operators and bool(versions_of(canonical_domain(node.domain), node.op_type))
+            if is_ours or called(node) in holding:
+                holding[key_of(function)] = function
     return list(holding.values())
 
 
@@ -63,6 +63,7 @@ def _inline(model: onnx.ModelProto, function: onnx.FunctionProto) -> None:
     part = infer_types(outline(model))
     part.ClearField("functions")
     part.functions.append(function)
+    write_defaults(part)
     try:
         inlined = inliner.inline_local_functions(part, convert_version=True)
     except RuntimeError as error:  # of a call that does not fit, and of nodes that cannot be converted
@@ -74,21 +75,3 @@ def _inline(model: onnx.ModelProto, function: onnx.FunctionProto) -> None:
     model.graph.node.extend(inlined.graph.node)
     model.ClearField("opset_import")
     model.opset_import.extend(inlined.opset_import)
-
-
-def callees_first(functions: Iterable[onnx.FunctionProto]) -> list[onnx.FunctionProto]:
-    """The functions in an order in which each stands behind those that it calls; ONNX allows no recursion."""
-    by_name = {(function.domain, function.name): function for function in functions}
-    ordered: dict[tuple[str, str], onnx.FunctionProto] = {}
-
-    def add(key: tuple[str, str]) -> None:
-        if key not in by_name or key in ordered:
-            return
-        function = by_name.pop(key)
-        for node in every_node(function.node):
-            add((node.domain, node.op_type))
-        ordered[key] = function
-
-    for key in list(by_name):
-        add(key)
-    return list(ordered.values())

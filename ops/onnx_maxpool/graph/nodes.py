@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import onnx
 
+from onnx_maxpool.graph.scopes import Scope
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
 
 FunctionKey = tuple[str, str, str]
@@ -28,6 +29,16 @@ class OperatorNode:
     """The version of the operator's domain that its graph or function imports; None where it imports none."""
     version: OperatorVersion | None
     """The version that `opset` selects; None where the opset is older than the operator."""
+    scope: Scope | None = None
+    """The graph that it stands in; None where it stands right in a function."""
+
+    @property
+    def types(self) -> Mapping[str, onnx.TypeProto.Tensor]:
+        """The types of the values that it sees, by name, as far as its graph and those around it declare them.
+
+        A function declares none: only its callers know them.
+        """
+        return self.scope.types if self.scope is not None and self.place.startswith("graph") else {}
 
     @property
     def label(self) -> str:
@@ -50,13 +61,13 @@ class Resolver:
         """For the nodes of a model's graph and of its subgraphs."""
         return Resolver(_opsets(model.opset_import), own_functions(model))
 
-    def operator_node(self, node: onnx.NodeProto, place: str) -> OperatorNode | None:
+    def operator_node(self, node: onnx.NodeProto, place: str, scope: Scope | None) -> OperatorNode | None:
         """The node at that place, if its operator is one of ours."""
         domain = canonical_domain(node.domain)
         if not versions_of(domain, node.op_type) or (node.domain, node.op_type, node.overload) in self.own_functions:
             return None
         opset = self.opsets.get(domain)
-        return OperatorNode(node, place, opset, resolve(domain, node.op_type, opset or 0))
+        return OperatorNode(node, place, opset, resolve(domain, node.op_type, opset or 0), scope)
 
 
 def operator_nodes(model: onnx.ModelProto) -> Iterator[OperatorNode]:
@@ -65,10 +76,11 @@ def operator_nodes(model: onnx.ModelProto) -> Iterator[OperatorNode]:
     Calls of a function of the model's own that stands in an operator's place are not among them.
     """
     resolver = Resolver.of_model(model)
-    yield from _nodes(model.graph.node, "graph", resolver)
+    yield from _nodes(model.graph.node, resolver, "graph", Scope(model.graph))
     for function in model.functions:
         place = f"function {function.domain}::{function.name}"
-        yield from _nodes(function.node, place, Resolver(_opsets(function.opset_import), resolver.own_functions))
+        within = Resolver(_opsets(function.opset_import), resolver.own_functions)
+        yield from _nodes(function.node, within, place, None)
 
 
 def own_functions(model: onnx.ModelProto) -> frozenset[FunctionKey]:
@@ -103,6 +115,13 @@ def every_node(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
             yield from every_node(graph.node)
 
 
+def model_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    """The nodes of the graph, of the functions and of their subgraphs."""
+    yield from every_node(model.graph.node)
+    for function in model.functions:
+        yield from every_node(function.node)
+
+
 def names(graph: onnx.GraphProto) -> Iterator[str]:
     """Of the values and nodes in a graph and its subgraphs."""
     for part in (graph.input, graph.output, graph.initializer):
@@ -121,10 +140,13 @@ def inside(place: str, node: onnx.NodeProto, attribute: str) -> str:
     return f"{place}, '{node.name or node.op_type}' {attribute}"
 
 
-def _nodes(nodes: Iterable[onnx.NodeProto], place: str, resolver: Resolver) -> Iterator[OperatorNode]:
+def _nodes(
+    nodes: Iterable[onnx.NodeProto], resolver: Resolver, place: str, scope: Scope | None
+) -> Iterator[OperatorNode]:
     for node in nodes:
-        found = resolver.operator_node(node, place)
+        found = resolver.operator_node(node, place, scope)
         if found is not None:
             yield found
         for attribute, graph in subgraphs(node):
-            yield from _nodes(graph.node, inside(place, node, attribute), resolver)
+            within = inside(place, node, attribute)
+            yield from _nodes(graph.node, resolver, within, Scope(graph, within, scope))

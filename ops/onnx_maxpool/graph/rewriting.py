@@ -8,41 +8,20 @@ schema does: there the function needs another name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 
-from onnx import GraphProto, ModelProto, NodeProto, TypeProto, helper
+from onnx import GraphProto, ModelProto, NodeProto
 
 from onnx_maxpool.graph.nodes import (
     FunctionKey,
     OperatorNode,
     Resolver,
-    every_node,
     inside,
+    model_nodes,
     names,
     own_functions,
     subgraphs,
 )
-
-
-@dataclass(frozen=True)
-class Scope:
-    """A graph that is rewritten, and what its nodes see."""
-
-    graph: GraphProto
-    place: str = "graph"
-    """As messages name it: `graph, 'loop' body`."""
-    outer: Scope | None = None
-
-    @cached_property
-    def types(self) -> Mapping[str, TypeProto.Tensor]:
-        """The types that the graph and those around it declare, by name. One of no element type is not known."""
-        types = {} if self.outer is None else dict(self.outer.types)
-        for value in (*self.graph.input, *self.graph.value_info, *self.graph.output):
-            types[value.name] = value.type.tensor_type
-        for tensor in self.graph.initializer:
-            types[tensor.name] = helper.make_tensor_type_proto(tensor.data_type, tensor.dims).tensor_type
-        return types
+from onnx_maxpool.graph.scopes import Scope
 
 
 class Rewriter:
@@ -59,11 +38,11 @@ class Rewriter:
 
     def rewrite(self) -> None:
         """Change the model."""
-        self._rewrite(Scope(self.model.graph))
+        self.rewrite_graph(Scope(self.model.graph))
 
     def replacement(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto] | None:
         """The nodes that take a node's place; None where it stays."""
-        found = self.resolver.operator_node(node, scope.place)
+        found = self.resolver.operator_node(node, scope.place, scope)
         return None if found is None else self.operator_replacement(found, scope)
 
     def operator_replacement(self, found: OperatorNode, scope: Scope) -> Iterable[NodeProto] | None:
@@ -82,7 +61,8 @@ class Rewriter:
         self.taken.add(f"{prefix}/")
         return prefix
 
-    def _rewrite(self, scope: Scope) -> None:
+    def rewrite_graph(self, scope: Scope) -> None:
+        """Change one graph, and those inside it."""
         kept = GraphProto(node=self._rewritten(scope))  # copies: what is cleared may not be read again
         scope.graph.ClearField("node")
         scope.graph.node.extend(kept.node)
@@ -94,7 +74,7 @@ class Rewriter:
                 yield from others
                 continue
             for attribute, subgraph in subgraphs(node):
-                self._rewrite(Scope(subgraph, inside(scope.place, node, attribute), scope))
+                self.rewrite_graph(Scope(subgraph, inside(scope.place, node, attribute), scope))
             yield node
 
 
@@ -116,7 +96,7 @@ def rename_own_functions(model: ModelProto) -> dict[tuple[str, str], str]:
     if not own:
         return {}
     taken = {(function.domain, function.name) for function in model.functions}
-    taken |= {(node.domain, node.op_type) for node in _nodes(model)}
+    taken |= {(node.domain, node.op_type) for node in model_nodes(model)}
     renamed: dict[FunctionKey, str] = {}
     for domain, name, overload in sorted(own):
         in_domain = {name for other, name in taken if other == domain}
@@ -125,7 +105,7 @@ def rename_own_functions(model: ModelProto) -> dict[tuple[str, str], str]:
         renamed[domain, name, overload] = new
     for function in model.functions:
         function.name = renamed.get((function.domain, function.name, function.overload), function.name)
-    for node in _nodes(model):
+    for node in model_nodes(model):
         node.op_type = renamed.get((node.domain, node.op_type, node.overload), node.op_type)
     return {(domain, new): name for (domain, name, _), new in renamed.items()}
 
@@ -136,12 +116,5 @@ def restore_own_functions(model: ModelProto, names: Mapping[tuple[str, str], str
         return
     for function in model.functions:
         function.name = names.get((function.domain, function.name), function.name)
-    for node in _nodes(model):
+    for node in model_nodes(model):
         node.op_type = names.get((node.domain, node.op_type), node.op_type)
-
-
-def _nodes(model: ModelProto) -> Iterator[NodeProto]:
-    """Of the graph, the functions and their subgraphs."""
-    yield from every_node(model.graph.node)
-    for function in model.functions:
-        yield from every_node(function.node)

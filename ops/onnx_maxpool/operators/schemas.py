@@ -7,9 +7,20 @@ from __future__ import annotations
 
 import atexit
 import threading
+from collections.abc import Iterable
 from typing import Any
 
-from onnx import AttributeProto, TensorProto, TensorShapeProto, TypeProto, defs, helper, numpy_helper, shape_inference
+from onnx import (
+    AttributeProto,
+    TensorProto,
+    TensorShapeProto,
+    TypeProto,
+    ValueInfoProto,
+    defs,
+    helper,
+    numpy_helper,
+    shape_inference,
+)
 
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.operators import operator
@@ -131,7 +142,23 @@ def dims_of(tensor: TypeProto.Tensor) -> Dims | None:
 
 
 def _known(shape: TensorShapeProto) -> Dims:
-    return tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in shape.dim)
+    return tuple(known_dim(dim) for dim in shape.dim)
+
+
+def known_dim(dim: TensorShapeProto.Dimension) -> int | str | None:
+    """A dimension's size or name, None for neither. A negative size is neither: older exporters write an unknown so."""
+    if dim.HasField("dim_value"):
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return dim.dim_param or None
+
+
+def forget_negative_sizes(values: Iterable[ValueInfoProto]) -> None:
+    """Leave the dimensions of negative size unknown: ONNX's inference would compute with them."""
+    for value in values:
+        if value.type.HasField("tensor_type"):
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.dim_value < 0:
+                    dim.ClearField("dim_value")
 
 
 def _known_integers(context: Any, i: int, given: TypeProto | None) -> Dims | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,30 +15,35 @@ from onnx import (
     TypeProto,
     ValueInfoProto,
     helper,
-    inliner,
-    numpy_helper,
 )
 
+from onnx_maxpool.adapters.portable.constants import initializers, with_nodes
 from onnx_maxpool.adapters.portable.guards import name_guards
 from onnx_maxpool.adapters.portable.library import DOMAIN, function_library, inline
 from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
-from onnx_maxpool.errors import OperatorError, listing
+from onnx_maxpool.errors import OperatorError, listing, shape
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.checking import check_model, node_attributes
+from onnx_maxpool.graph.functions import inlined
 from onnx_maxpool.graph.inference import Survey, infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, every_node, subgraphs
 from onnx_maxpool.graph.reading import Model, read_model
-from onnx_maxpool.graph.rewriting import Rewriter, Scope, rename_own_functions, restore_own_functions
+from onnx_maxpool.graph.rewriting import Rewriter, rename_own_functions, restore_own_functions
+from onnx_maxpool.graph.scopes import Scope
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
-from onnx_maxpool.operators.schemas import dims_of
-from onnx_maxpool.types import Array, BinEdges, tensor_type, type_name
+from onnx_maxpool.operators.schemas import dims_of, forget_negative_sizes
+from onnx_maxpool.types import Array, BinEdges, tensor_type, type_name, whole_number
 from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
 """Of ai.onnx, for models that import none."""
+
+LARGEST_DIM = 2**63 - 1
+LARGEST_INPUT = 2**60
+"""With `dims` inputs have fewer cells than this: NumPy counts the bytes of index tensors in 63 bits."""
 
 Types = Mapping[str, "TypeProto.Tensor"]
 """Values' types by name, as far as they are known."""
@@ -84,13 +90,16 @@ def to_portable(
 
     own_names = rename_own_functions(converted)
     inline_functions(converted, chosen)
+    small = outline(converted)
     if converted.functions and (max_pool_indices or not control_flow):
-        converted = inliner.inline_local_functions(converted, convert_version=False)
-    small = infer_types(outline(converted))
+        small = inlined(small)
+        converted.ClearField("functions")
+        converted.functions.extend(small.functions)
+    small = infer_types(small)
     if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
     form = _Form(bin_edges, control_flow, max_pool_indices)
-    _PortableRewriter(small, chosen, form, converted.graph).rewrite()
+    _PortableRewriter(small, chosen, form, converted).rewrite()
 
     del converted.graph.node[:], converted.opset_import[:]
     converted.graph.node.extend(small.graph.node)
@@ -125,16 +134,6 @@ def _domains(nodes: Iterable[NodeProto]) -> set[str]:
     return {canonical_domain(node.domain) for node in every_node(nodes)}
 
 
-def _constants(graph: GraphProto) -> dict[str, Array]:
-    """A graph's own constants; a default of an input is none."""
-    inputs = {value.name for value in graph.input}
-    found = {tensor.name: tensor for tensor in graph.initializer if tensor.name not in inputs}
-    for node in graph.node:
-        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
-            found[node.output[0]] = node.attribute[0].t
-    return {name: numpy_helper.to_array(tensor) for name, tensor in found.items() if not tensor.external_data}
-
-
 @dataclass(frozen=True)
 class _Form:
     """What is to be written."""
@@ -146,9 +145,9 @@ class _Form:
 
 
 class _PortableRewriter(Rewriter):
-    """Replaces the chosen operators in one model, whose graph in full is `whole`."""
+    """Replaces the chosen operators in a model, the outline of `whole`."""
 
-    def __init__(self, model: ModelProto, chosen: Collection[str], form: _Form, whole: GraphProto) -> None:
+    def __init__(self, model: ModelProto, chosen: Collection[str], form: _Form, whole: ModelProto) -> None:
         super().__init__(model)
         self.chosen = chosen
         self.form = form
@@ -156,12 +155,16 @@ class _PortableRewriter(Rewriter):
 
     @cached_property
     def outermost(self) -> Mapping[str, Array]:
-        """The constants of the whole graph, which those around it see."""
-        return _constants(self.whole)
+        """The constants of the outermost graph, which those in it see."""
+        return with_nodes(initializers(self.whole.graph, self.whole.ir_version), self.model.graph)
 
     def constants(self, scope: Scope) -> Mapping[str, Array]:
         """The constants that a graph sees."""
-        return self.outermost if scope.outer is None else {**self.constants(scope.outer), **_constants(scope.graph)}
+        if scope.outer is None:
+            return self.outermost
+        inputs = {value.name for value in scope.graph.input}
+        seen = {name: value for name, value in self.constants(scope.outer).items() if name not in inputs}
+        return with_nodes(seen | initializers(scope.graph, self.whole.ir_version), scope.graph)
 
     def replacement(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto] | None:
         if self.form.max_pool_indices and has_index(node):
@@ -242,19 +245,35 @@ def _spatial_rank(found: OperatorNode, types: Types, attributes: Mapping[str, ob
 def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
     """Put sizes in the place of symbolic dimensions, wherever they are declared.
 
-    Raises OperatorError for a name that no input declares, and for a size below 0.
+    Dimensions of negative size become unknown. Raises OperatorError for a name that no input declares, for a size that
+    is no integer from 0, and for sizes that make an input too large.
     """
+    forget_negative_sizes(_declared_values(model.graph))
     known = {dim.dim_param: None for value in model.graph.input for dim in _declared_shape(value).dim if dim.dim_param}
+    sizes: dict[str, int] = {}
     for name, size in dims.items():
         if name not in known:
             expected = listing(known) if known else "none, as no input has a symbolic dimension"
             raise OperatorError(f"to_portable: dims has {name}, expected {expected}")
-        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            raise OperatorError(f"to_portable: dims has {name} of {size!r}, expected an integer from 0")
+        sizes[name] = _size(name, size)
     for value in _declared_values(model.graph):
         for dim in _declared_shape(value).dim:
-            if dim.dim_param in dims:
-                dim.dim_value = dims[dim.dim_param]
+            if dim.dim_param in sizes:
+                dim.dim_value = sizes[dim.dim_param]
+    for value in model.graph.input if sizes else ():
+        found = dims_of(value.type.tensor_type) or ()
+        if math.prod(max(dim, 1) for dim in found if isinstance(dim, int)) >= LARGEST_INPUT:
+            raise OperatorError(
+                f"to_portable: with dims input '{value.name}' has shape {shape(found)}, expected fewer than 2^60 cells"
+            )
+
+
+def _size(name: str, size: object) -> int:
+    """One of `dims`, as Python's int."""
+    found = whole_number(size)
+    if found is None or not 0 <= found <= LARGEST_DIM:
+        raise OperatorError(f"to_portable: dims has {name} of {size!r}, expected an integer from 0 to {LARGEST_DIM}")
+    return found
 
 
 def declare_shapes(model: ModelProto) -> None:

@@ -29,7 +29,8 @@ from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
 from onnx_maxpool.graph.reading import Model, read_model
-from onnx_maxpool.graph.rewriting import Scope, rename_own_functions
+from onnx_maxpool.graph.rewriting import rename_own_functions
+from onnx_maxpool.graph.scopes import Scope
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import Array, BinEdges, dtype_of
 
@@ -137,7 +138,7 @@ class _ObservingRewriter(PythonRewriter):
         """The node, the operator that observes it, and its outputs, which wait until they were seen."""
         number = int(found.node.doc_string)
         try:
-            call = self.call(found)
+            call = self.call(found, scope)
         except OperatorError as error:
             self.unobserved[number] = str(error)
             return None
@@ -164,7 +165,7 @@ class _ObservingRewriter(PythonRewriter):
         )
         for value, (result, kind) in zip(raw, results, strict=True):
             name = self.node_name(node.name, "seen")
-            message = self.checked(nodes, name, value, message, result, str(kind))
+            message = self.checked(nodes, scope, name, value, message, result, str(kind))
         return nodes
 
 

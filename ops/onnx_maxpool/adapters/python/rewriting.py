@@ -15,10 +15,11 @@ from onnx_maxpool.adapters.python.declaring import CARRIERS, python_name
 from onnx_maxpool.adapters.registration import config_entry, register
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.graph.checking import check_node, node_attributes
-from onnx_maxpool.graph.inference import infer, outline, tensor_types
+from onnx_maxpool.graph.inference import infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
-from onnx_maxpool.graph.rewriting import Rewriter, Scope, rename_own_functions
+from onnx_maxpool.graph.rewriting import Rewriter, rename_own_functions
+from onnx_maxpool.graph.scopes import Scope
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import newest_versions
@@ -98,15 +99,20 @@ class PythonRewriter(Rewriter):
         super().__init__(model)
         self.functions = functions
         self.bin_edges = bin_edges
-        self.tensors = dict(tensor_types(infer(outline(model)).graph))
-        self.types = {name: type_name(tensor.elem_type) for name, tensor in self.tensors.items()}
+
+    def rewrite(self) -> None:
+        """Change the model. Its nodes become those of an outline, whose graphs declare what ONNX infers."""
+        typed = infer_types(outline(self.model))
+        self.rewrite_graph(Scope(typed.graph))
+        self.model.graph.ClearField("node")
+        self.model.graph.node.extend(typed.graph.node)
 
     def operator_replacement(self, found: OperatorNode, scope: Scope) -> list[onnx.NodeProto] | None:
         """Casts of inputs, the Python operator, and for each output `PythonResult` and a cast."""
         if found.node.op_type not in self.functions:
             return None
         try:
-            call = self.call(found)
+            call = self.call(found, scope)
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
         node = found.node
@@ -125,19 +131,20 @@ class PythonRewriter(Rewriter):
                 call=json.dumps(asdict(call)),
             )
         )
-        passed = self.checked(nodes, node.name, raw[0], message, node.output[0], call.types[0])
+        passed = self.checked(nodes, scope, node.name, raw[0], message, node.output[0], call.types[0])
         if index:
             name = self.node_name(node.name, "index")
-            self.checked(nodes, name, raw[1], passed, node.output[1], index)
+            self.checked(nodes, scope, name, raw[1], passed, node.output[1], index)
         return nodes
 
-    def call(self, found: OperatorNode) -> Call:
+    def call(self, found: OperatorNode, scope: Scope) -> Call:
         """Raises OperatorError for what the version rejects."""
-        check_node(found, self.types)
+        types = {name: type_name(scope.types[name].elem_type) for name in found.node.input if name in scope.types}
+        check_node(found, types)
         assert found.version is not None  # check_node rejects a node without one
         node, version = found.node, found.version
         for name, value in zip(operator(version.name).inputs, node.input, strict=True):
-            if value not in self.types:
+            if value not in types:
                 raise OperatorError(
                     f"{version.title}: the element type of {name} '{value}' is not known to ONNX's inference"
                 )
@@ -145,7 +152,7 @@ class PythonRewriter(Rewriter):
             domain=version.domain,
             operator=version.name,
             since_version=version.since_version,
-            types=[self.types[value] for value in node.input],
+            types=[types[value] for value in node.input],
             attributes=node_attributes(node, version),
             bin_edges=version.bin_edges and (self.bin_edges or version.bin_edges),
             function=self.functions[version.name],
@@ -159,7 +166,9 @@ class PythonRewriter(Rewriter):
         nodes.append(_cast(value, carrier, CARRIERS[kind]))
         return carrier
 
-    def checked(self, nodes: list[onnx.NodeProto], name: str, value: str, message: str, result: str, kind: str) -> str:
+    def checked(
+        self, nodes: list[onnx.NodeProto], scope: Scope, name: str, value: str, message: str, result: str, kind: str
+    ) -> str:
         """Make the value `result`, of type `kind`, unless there is a message; returns the message that there is not.
 
         Whatever takes that runs behind the node `name`, which so is the one that fails.
@@ -170,8 +179,8 @@ class PythonRewriter(Rewriter):
         checking = helper.make_node(
             f"PythonResult_{carrier}", [value, message], [checked, passed], name, domain=RESULT_DOMAIN
         )
-        if result in self.tensors and self.tensors[result].shape.dim:
-            dims = [d.dim_value if d.HasField("dim_value") else -1 for d in self.tensors[result].shape.dim]
+        if result in scope.types and scope.types[result].shape.dim:
+            dims = [d.dim_value if d.HasField("dim_value") else -1 for d in scope.types[result].shape.dim]
             checking.attribute.append(helper.make_attribute("dims", dims))
         nodes.append(checking)
         if kind in CARRIERS:

@@ -1,0 +1,218 @@
+"""What ONNX allows of local functions, subgraphs and initializers. Each form of a model runs it with the same numbers.
+
+Stock ONNX Runtime gives them too: the ROIs here are such that its MaxRoiPool computes as ours does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import helper, numpy_helper, parser
+from support.one_node import Array, assert_same
+
+import onnx_maxpool
+from onnx_maxpool import OperatorError
+from onnx_maxpool.cli.inspection import inspect_model
+from onnx_maxpool.cli.main import main
+from onnx_maxpool.graph.inlining import inline_functions
+
+X = np.random.default_rng(0).standard_normal((2, 3, 9, 11)).astype(np.float32)
+ROIS = np.array([[0, 0, 0, 32, 24], [1, 4, 8, 40, 32], [1, 0, 0, 16, 8]], np.float32)
+FEEDS = {"X": X, "rois": ROIS}
+
+Run = Callable[[onnx.ModelProto, Mapping[str, Array]], list[Array]]
+
+
+def stock(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
+    """In ONNX Runtime without our library."""
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return list(session.run(None, dict(feeds)))
+
+
+def without_functions(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
+    converted = onnx_maxpool.to_portable(model, control_flow=False)
+    assert not converted.functions
+    return stock(converted, feeds)
+
+
+FORMS: dict[str, Run] = {
+    "native": lambda model, feeds: list(onnx_maxpool.load(model).run(None, dict(feeds))),
+    "python": lambda model, feeds: list(onnx_maxpool.load(model, implementation="python").run(None, dict(feeds))),
+    "reference": lambda model, feeds: list(onnx_maxpool.reference_evaluator(model).run(None, dict(feeds))),
+    "portable": lambda model, feeds: stock(onnx_maxpool.to_portable(model), feeds),
+    "portable, without control flow": without_functions,
+}
+each_form = pytest.mark.parametrize("form", FORMS)
+
+HEAD = """<ir_version: 10, opset_import: ["": 17, "local": 1]>
+    g (float[2,3,9,11] X, float[3,5] rois) => (float[3,3,2,2] Y"""
+
+POOL = """
+    <domain: "local", opset_import: ["": 17]>
+    pool <size: ints = [2, 2], scale: float = 0.25> (x, rois) => (y) {
+        y = MaxRoiPool <pooled_shape: ints = @size, spatial_scale: float = @scale> (x, rois)
+    }"""
+
+TURN = """
+    <domain: "local", opset_import: ["": 17]>
+    turn <axes: ints = [1, 0, 3, 2]> (x) => (y) { y = Transpose <perm: ints = @axes> (x) }"""
+
+DEFAULTS = {
+    "of a number": HEAD
+    + """) { Y = local.pool <size = [2, 2]> (X, rois) }
+    <domain: "local", opset_import: ["": 17]>
+    pool <size, scale: float = 0.25> (x, rois) => (y) {
+        y = MaxRoiPool <pooled_shape: ints = @size, spatial_scale: float = @scale> (x, rois)
+    }""",
+    "of all attributes": HEAD + ") { Y = local.pool (X, rois) }" + POOL,
+    "that a caller overrules": HEAD + ") { Y = local.pool <scale = 0.125> (X, rois) }" + POOL,
+    "of a function without our operators": HEAD + ") { Z = local.turn (X)  Y = local.pool (Z, rois) }" + POOL + TURN,
+    "in a subgraph": HEAD
+    + """) {
+        size = Size (X)
+        yes = Cast <to = 9> (size)
+        Y = If (yes) <
+            then_branch = a () => (float[3,3,2,2] b) { b = local.pool (X, rois) },
+            else_branch = c () => (float[3,3,2,2] d) { d = local.pool <scale = 0.125> (X, rois) }
+        >
+    }"""
+    + POOL,
+    "that a function hands on": HEAD
+    + """, float[3,3,2,2] Z) { Y = local.outer (X, rois)  Z = local.outer <s = 0.125> (X, rois) }
+    <domain: "local", opset_import: ["": 17, "local": 1]>
+    outer <s: float = 0.5> (x, rois) => (y) { z = local.turn (x)  y = local.pool <scale: float = @s> (z, rois) }"""
+    + POOL
+    + TURN,
+}
+
+
+@each_form
+@pytest.mark.parametrize("text", DEFAULTS.values(), ids=DEFAULTS)
+def test_defaults_of_functions(form: str, text: str) -> None:
+    model = parser.parse_model(text)
+    before = model.SerializeToString()
+    for actual, expected in zip(FORMS[form](model, FEEDS), stock(model, FEEDS), strict=True):
+        assert_same(actual, expected)
+    assert model.SerializeToString() == before
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "reference"])  # onnx.reference wants each attribute
+def test_a_default_instead_of_what_the_caller_was_not_given(form: str) -> None:
+    """An attribute without a value is no attribute of the call that it is handed on to."""
+    model = parser.parse_model(
+        HEAD
+        + """, float[3,3,2,2] Z) { Y = local.outer (X, rois)  Z = local.outer <s = 0.125> (X, rois) }
+        <domain: "local", opset_import: ["": 17, "local": 1]>
+        outer <s> (x, rois) => (y) { y = local.pool <scale: float = @s> (x, rois) }"""
+        + POOL
+    )
+    for actual, expected in zip(FORMS[form](model, FEEDS), stock(model, FEEDS), strict=True):
+        assert_same(actual, expected)
+
+
+def overloaded() -> onnx.ModelProto:
+    model = parser.parse_model(
+        HEAD
+        + """) { Z = local.f (X, rois)  Y = local.f (Z, Z) }
+        <domain: "local", opset_import: ["": 17]>
+        f (x, rois) => (y) { y = MaxRoiPool <pooled_shape = [2, 2], spatial_scale = 0.25> (x, rois) }
+        <domain: "local", opset_import: ["": 17]>
+        f (x, rois) => (y) { y = Add (x, rois) }"""
+    )
+    model.functions[1].overload = model.graph.node[1].overload = "two"
+    return model
+
+
+@each_form
+@pytest.mark.parametrize("reverse", [False, True])
+def test_overloads_of_a_function(form: str, reverse: bool) -> None:
+    model = overloaded()
+    if reverse:
+        functions = [*model.functions][::-1]
+        del model.functions[:]
+        model.functions.extend(functions)
+    (actual,) = FORMS[form](model, FEEDS)
+    assert_same(actual, stock(model, FEEDS)[0])
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "native"])  # ONNX Runtime takes no such function
+def test_a_function_that_writes_out_the_domain_of_onnx(form: str) -> None:
+    model = parser.parse_model(HEAD + ") { Y = local.pool <size = [2, 2], scale = 0.25> (X, rois) }" + POOL)
+    expected = stock(model, FEEDS)[0]
+    model.functions[0].node[0].domain = model.functions[0].opset_import[0].domain = "ai.onnx"
+    assert not onnx_maxpool.to_portable(model).functions
+    (actual,) = FORMS[form](model, FEEDS)
+    assert_same(actual, expected)
+
+
+def test_no_function_keeps_an_operator_unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnx_maxpool.graph.inlining._holding", lambda functions, operators: [])
+    with pytest.raises(OperatorError, match="expected a function that ONNX's inliner can inline"):
+        inline_functions(overloaded(), {"MaxRoiPool"})
+
+
+def siblings() -> onnx.ModelProto:
+    """Both branches have a value `t`, of other types and ranks."""
+    return parser.parse_model("""<ir_version: 10, opset_import: ["": 17]>
+        g (float[2,3,9,11] X, float[3,5] rois, bool c) => (float[a,b,p,q] Y) {
+            Y = If (c) <
+                then_branch = a () => (float[a,b,p,q] ya) {
+                    t = Identity (X)
+                    ya = MaxRoiPool <pooled_shape = [2, 2], spatial_scale = 0.25> (t, rois)
+                },
+                else_branch = b () => (float[a,b,p,q] yb) {
+                    t = Shape (X)
+                    u = Cast <to = 1> (t)
+                    s = Constant <value_ints = [1, 1, 2, 2]> ()
+                    yb = Reshape (u, s)
+                }
+            >
+        }""")
+
+
+def of_siblings(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
+    return stock(onnx_maxpool.to_portable(model, control_flow=False), feeds)
+
+
+@pytest.mark.parametrize("run", [*list(FORMS.values())[:4], of_siblings], ids=FORMS)
+def test_subgraphs_with_values_of_the_same_name(run: Run) -> None:
+    for flag in (True, False):
+        feeds = {**FEEDS, "c": np.array(flag)}
+        (actual,) = run(siblings(), feeds)
+        assert_same(actual, stock(siblings(), feeds)[0])
+
+
+def test_subgraphs_with_values_of_the_same_name_in_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = inspect_model(siblings())
+    assert facts.refusal is None
+    (node,) = facts.nodes
+    assert [(fact.element_type, fact.shape) for fact in node.inputs] == [("float", (2, 3, 9, 11)), ("float", (3, 5))]
+    onnx.save_model(siblings(), tmp_path / "model.onnx")
+    np.save(tmp_path / "c.npy", np.array(True))
+    with pytest.raises(SystemExit) as ended:  # which draws ROIs within the X of their own branch
+        main(["compare", str(tmp_path / "model.onnx"), "--input", f"c={tmp_path / 'c.npy'}"])
+    assert not ended.value.code, capsys.readouterr()
+
+
+def test_a_type_that_follows_from_a_sparse_initializer() -> None:
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 17]>
+        g (float[3,5] rois) => (float[3,3,2,2] Y) {
+            x = Identity (W)
+            Y = MaxRoiPool <pooled_shape = [2, 2], spatial_scale = 0.25> (x, rois)
+        }""")
+    values = numpy_helper.from_array(np.array([1, 2, 3], np.float32), "W")
+    indices = numpy_helper.from_array(np.array([0, 5, 300]), "W_indices")
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, list(X.shape)))
+    feeds = {"rois": ROIS}
+    (expected,) = stock(model, feeds)
+    assert expected.any()
+    for options in ({}, {"control_flow": False}):
+        (actual,) = stock(onnx_maxpool.to_portable(model, **options), feeds)
+        assert_same(actual, expected)
+    for form in ("native", "python"):
+        assert_same(FORMS[form](model, feeds)[0], expected)

@@ -1,0 +1,82 @@
+"""`run`, `compare` and `convert --check` on models whose outputs are sequences, and on those with texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+from onnx_maxpool.cli.comparison import paired
+from onnx_maxpool.cli.main import main
+from onnx_maxpool.difference import first_difference
+
+SEQUENCE = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[1,2,6,6] X, float[3,5] rois) => (seq(float[n,2,2,2]) S, float[3,2,2,2] Y) {
+        Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+        sizes = Constant <value = int64[2] {1, 2}> ()
+        S = SplitToSequence <axis = 0> (Y, sizes)
+    }"""
+"""Its tensors have several shapes."""
+
+TEXTS = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[1,2,6,6] X, float[3,5] rois, string[2] labels) => (float[3,2,2,2] Y, string[2] names) {
+        Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+        names = Identity (labels)
+    }"""
+
+
+@pytest.fixture(params=[SEQUENCE, TEXTS])
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    onnx.save_model(parser.parse_model(request.param), tmp_path / "model.onnx")
+    return tmp_path / "model.onnx"
+
+
+@pytest.fixture
+def inputs(model: Path) -> list[str]:
+    """What gives the model's texts; other inputs are random."""
+    labels = model.with_name("labels.npy")
+    np.save(labels, np.array(["a", "longer"]))
+    has_texts = len(onnx.load(model).graph.input) == 3
+    return ["--input", f"labels={labels}"] if has_texts else []
+
+
+def called(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    """What the command prints, if it succeeds."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert (ended.value.code or 0, err) == (0, ""), out
+    return out
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_outputs_are_listed(command: str, model: Path, inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    out = called(capsys, command, model, *inputs)
+    for name in ("names",) if inputs else ("S[0]", "S[1]"):
+        assert any(line.split()[:1] == [name] for line in out.splitlines()), out
+
+
+def test_outputs_are_saved(model: Path, inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    called(capsys, "run", model, *inputs, "--out", model.with_name("out.npz"))
+    with np.load(model.with_name("out.npz")) as saved:
+        if inputs:
+            assert saved["names"].tolist() == ["a", "longer"]
+        else:
+            np.testing.assert_array_equal(np.concatenate([saved["S[0]"], saved["S[1]"]]), saved["Y"])
+
+
+def test_a_conversion_is_checked(model: Path, inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    text = called(capsys, "convert", model, model.with_name("out.onnx"), "--check", *inputs)
+    assert text.splitlines()[-1] == "equal in every cell"
+
+
+def test_a_sequence_that_is_longer_differs() -> None:
+    one, nothing = np.ones(1, np.float32), np.empty(0, np.float32)
+    for wanted, found in (([one], [one, nothing]), ([one, nothing], [one])):
+        pairs = paired(["S"], [wanted], [found])
+        assert list(pairs) == ["S[0]", "S[1]"]
+        assert first_difference(*pairs["S[0]"]) is None
+        assert first_difference(*pairs["S[1]"]) is not None
