@@ -75,11 +75,49 @@ def test_random_cases_of_other_types(run: Run, name: str) -> None:
         assert_equal(run(without_control_flow(case), case.inputs), case.expected())
 
 
+SIX_VALUES = np.array(list(product([-np.inf, 1, np.inf, np.nan], repeat=6)), np.float32)
+"""Six of them, in each order."""
+
+WINDOWS_OF_SIX: dict[str, tuple[dict[str, Array], dict[str, Any]]] = {
+    "AdaptiveMaxPool": ({"output_size": np.array([1, 1])}, {}),
+    "MaxPooling1": ({}, {"window_size": [2, 3]}),
+    "MaxPool": ({}, {"kernel_shape": [2, 3]}),
+}
+
+
+@everywhere
+@pytest.mark.parametrize("operator", WINDOWS_OF_SIX)
+@pytest.mark.parametrize("shape", [(2, 3), (6, 1), (1, 6)])
+def test_the_first_nan_in_every_window(run: Run, operator: str, shape: tuple[int, int]) -> None:
+    """G3, G5, as in NumPy: also in a runtime whose Max drops NaN, and beside infinities."""
+    constants, attributes = WINDOWS_OF_SIX[operator]
+    attributes = {name: list(shape) for name in attributes}
+    cells, count = SIX_VALUES, len(SIX_VALUES)
+    index_type = "int64" if operator != "MaxPooling1" else "uint64"
+    x = cells.reshape(1, count, *shape)
+    case = StaticCase(operator, "", {"X": x}, constants, attributes, index_type)
+    index = cells.argmax(axis=1) + (0 if operator == "AdaptiveMaxPool" else 6 * np.arange(count))
+    expected = [cells.max(axis=1), index.astype(index_type)]
+    assert_equal(run(without_control_flow(case), case.inputs), [array.reshape(1, count, 1, 1) for array in expected])
+
+
+@pytest.mark.parametrize("run", [in_onnxruntime, in_openvino])
+@pytest.mark.parametrize("width", [3, 4, 7, 16])
+def test_the_first_nan_in_blocks(run: Run, width: int) -> None:
+    """Windows that are made of blocks, which overlap, with NaN on both sides of their edges."""
+    rng = np.random.default_rng(width)
+    x = np.where(rng.random((1, 50, 30, 30)) < 0.02, np.nan, rng.integers(0, 3, (1, 50, 30, 30))).astype(np.float32)
+    attributes = {"window_size": [width, width], "start_padding": [width - 1, 1], "end_padding": [0, width - 2]}
+    case = StaticCase("MaxPooling1", "", {"X": x}, {}, attributes, "uint32")
+    assert_equal(run(without_control_flow(case), case.inputs), case.expected())
+
+
 @everywhere
 @pytest.mark.parametrize("index_type", ["uint32", "uint64"])
 def test_windows_of_one_cell(run: Run, index_type: str) -> None:
     """No index depends on a value then."""
     x = np.random.default_rng(3).standard_normal((2, 3, 4, 5)).astype(np.float32)
+    x[0, 0] = np.nan
     case = StaticCase("MaxPooling1", "", {"X": x}, {}, {"window_size": [1, 1], "strides": [2, 3]}, index_type)
     assert_equal(run(without_control_flow(case), case.inputs), case.expected())
 
@@ -240,6 +278,18 @@ def test_dims_subgraphs_and_functions() -> None:
     for flag in (True, False):
         feeds: dict[str, Array] = {"X": x, "rois": rois[None, None], "flag": np.array(flag)}
         assert_equal(in_onnxruntime(model, feeds), reference_evaluator(proto).run(None, dict(feeds)))
+
+
+def test_sizes_may_be_numpys() -> None:
+    model = to_portable(parser.parse_model(NESTED), control_flow=False, dims={"N": np.int64(2), "R": np.uint8(4)})
+    assert [dim.dim_value for dim in model.graph.input[1].type.tensor_type.shape.dim] == [1, 1, 4, 5]
+
+
+def test_a_negative_size_is_unknown() -> None:
+    proto = parser.parse_model(NESTED)
+    proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+    with pytest.raises(OperatorError, match=r"X has shape \[\?,.*\], expected a known size for dimension 0"):
+        to_portable(proto, control_flow=False, dims={"R": 4})
 
 
 def test_an_output_without_a_declared_type_gets_one() -> None:

@@ -1,4 +1,4 @@
-"""The maximum over windows that are known, along one axis after the other (G2), and its index (G5)."""
+"""The maximum over windows that are known, along one axis after the other (G2), and its index (G3, G5)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnx_maxpool.adapters.portable.static.tensors import Graph, Tensor
+from onnx_maxpool.adapters.portable.static.tensors import Graph, Tensor, Value
 from onnx_maxpool.types import Array, Integers
 
 
 @dataclass(frozen=True)
 class Maxima:
-    """Values, and labels of the cells that they come from, which broadcast to the values' shape."""
+    """Values, and labels of the cells that they come from, which broadcast to the values' shape.
+
+    Labels rise in row-major order: of equal values, the smallest label is that of the first cell. Before labels are
+    compared, +inf takes the place of each NaN, and the label of its cell is lowered below those of all numbers. So a
+    NaN wins over +inf, and the first NaN over the others. What a runtime's Max and Less do with NaN does not matter.
+    """
 
     values: Tensor
     labels: Tensor | None
+    cells: int
+    """How many cells have labels, from 0 on. Lowered labels begin at -cells."""
 
     def along(self, graph: Graph, axis: int, start: int, end: int) -> Maxima:
         """The part `[start, end)` of an axis."""
         labels = None if self.labels is None else graph.slice(self.labels, axis, start, end)
-        return Maxima(graph.slice(self.values, axis, start, end), labels)
+        return Maxima(graph.slice(self.values, axis, start, end), labels, self.cells)
 
     def at(self, graph: Graph, axis: int, places: Integers) -> Maxima:
         """Those at some places of an axis."""
@@ -30,15 +37,44 @@ class Maxima:
         if np.array_equal(places, np.arange(first, first + len(places))):
             return self.along(graph, axis, first, first + len(places))
         labels = None if self.labels is None else graph.gather(self.labels, places, axis)
-        return Maxima(graph.gather(self.values, places, axis), labels)
+        return Maxima(graph.gather(self.values, places, axis), labels, self.cells)
 
     def max(self, graph: Graph, later: Maxima) -> Maxima:
-        """The larger ones; of equal ones those of `self`, whose cells come first."""
-        values = graph.elementwise("Max", self.values, later.values)
-        if self.labels is None or later.labels is None:
-            return Maxima(values, None)
-        is_larger = graph.elementwise("Less", self.values, later.values)
-        return Maxima(values, graph.elementwise("Where", is_larger, later.labels, self.labels))
+        """The larger ones, of equal ones the first. Blocks of `later` neither begin nor end before those of `self`."""
+        first, second = self.without_nan(graph), later.without_nan(graph)
+        values = graph.elementwise("Max", first.values, second.values)
+        if first.labels is None or second.labels is None:
+            return Maxima(values, None, self.cells)
+        # The second label where its value is larger, else the smaller label. Where the first value is larger, that is
+        # the first label: a cell behind the second label's would be in the second block too. No Where chooses between
+        # labels, as ONNX Runtime's takes three times as long for that as these operators.
+        is_larger = graph.elementwise("Less", first.values, second.values)
+        raised = plus_where(graph, first.labels, is_larger, self.cells)
+        return Maxima(values, graph.elementwise("Min", raised, second.labels), self.cells)
+
+    def without_nan(self, graph: Graph) -> Maxima:
+        """With +inf and a lowered label for each NaN. Labels that are not constants were compared, so it is done."""
+        if self.values.dtype.kind != "f" or not isinstance(self.labels, np.ndarray):
+            return self
+        below_0, inf = (np.array([value], self.values.dtype) for value in (-1, np.inf))
+        # All numbers are at least 0 without their sign. Not every runtime has IsNaN, nor LessOrEqual.
+        is_number = graph.elementwise("Less", below_0, graph.elementwise("Abs", self.values))
+        values = graph.elementwise("Where", is_number, self.values, inf)
+        return Maxima(values, plus_where(graph, self.labels - self.cells, is_number, self.cells), self.cells)
+
+    def with_nan(self, graph: Graph) -> Maxima:
+        """With NaN and the cell's own label for each lowered label."""
+        if self.values.dtype.kind != "f" or not isinstance(self.labels, Value):
+            return self
+        is_nan = graph.elementwise("Less", self.labels, np.zeros(1, self.labels.dtype))
+        values = graph.elementwise("Where", is_nan, np.array([np.nan], self.values.dtype), self.values)
+        return Maxima(values, plus_where(graph, self.labels, is_nan, self.cells), self.cells)
+
+
+def plus_where(graph: Graph, labels: Tensor, condition: Tensor, number: int) -> Tensor:
+    """Labels, with a number added where a condition holds."""
+    added = [np.array([value], labels.dtype) for value in (number, 0)]
+    return graph.elementwise("Add", labels, graph.elementwise("Where", condition, *added))
 
 
 @dataclass(frozen=True)
@@ -113,17 +149,19 @@ def _blocks(graph: Graph, x: Maxima, axis: int, step: int) -> Maxima:
 def window_max(graph: Graph, x: Tensor, plans: Sequence[AxisPlan], labels: Array | None = None) -> Maxima:
     """The maxima over the products of axis windows, which belong to the last axes of `x`.
 
-    With `labels`, of the shape of these axes, those of the first maxima in row-major order: the last axis comes first,
-    so that of the rows that hold the maximum the first is found, and in that row the first cell.
+    With `labels`, which number the cells of these axes in row-major order, those of the first maxima in this order: the
+    last axis comes first, so that of the rows that hold the maximum the first is found, and in that row the first cell.
     """
     first_axis = len(x.shape) - len(plans)
+    cells = 0
     if labels is not None:
+        cells = labels.size
         labels = labels.reshape((1,) * first_axis + labels.shape)
-    maxima = Maxima(x, labels)
+    maxima = Maxima(x, labels, cells)
     order = range(len(plans))
     for i in order if labels is None else reversed(order):
         maxima = axis_max(graph, maxima, first_axis + i, plans[i])
-    return maxima
+    return maxima.with_nan(graph)
 
 
 def row_major(shape: Sequence[int]) -> Integers:

@@ -22,16 +22,12 @@ from onnx_maxpool.operators.roi import check_rois
 from onnx_maxpool.types import Array, BinEdges, Integers
 from onnx_maxpool.windows import adaptive_windows, sliding_windows
 
-INT64 = np.dtype(np.int64)
 COMPUTED = {
     np.dtype(ml_dtypes.bfloat16): np.dtype(np.float32),
     np.dtype(np.int16): np.dtype(np.int32),
     np.dtype(np.uint16): np.dtype(np.int32),
 }
 """The types that maxima are taken in, where runtimes have no Max in the tensor's own: nothing is lost."""
-COMPUTED_INDEX = {INT64: np.dtype(np.int32), np.dtype(np.uint64): np.dtype(np.int32)}
-"""The types of indices while they are in one channel: with 64 bits, IREE has no code to gather some, and ONNX Runtime
-none to select unsigned ones."""
 
 
 @dataclass(frozen=True)
@@ -151,10 +147,8 @@ def pooled(
     if index_type is None:
         values = window_max(graph, computed, plans).values
         return [graph.reshape(_typed(graph, values, x.dtype), dims)]
-    label_type = COMPUTED_INDEX.get(index_type, index_type)
-    if numbers.size > np.iinfo(label_type).max + 1:
-        label_type = INT64
-    maxima = window_max(graph, computed, plans, numbers.astype(label_type))
+    # With 64 bits, IREE has no code to gather some. A model has no room for 2^30 labels, so sums of two have 32 bits.
+    maxima = window_max(graph, computed, plans, row_major(call.spatial).astype(np.int32))
     labels = maxima.labels
     assert labels is not None
     if isinstance(labels, np.ndarray):
@@ -163,8 +157,8 @@ def pooled(
         never = graph.elementwise("Less", maxima.values, maxima.values)
         labels = np.broadcast_to(labels, never.shape)
         labels = graph.elementwise("Where", never, labels, labels)
-    if labels.dtype != index_type:  # no Cast: IREE has none to uint64, and tract makes sizes of what is cast to int64
-        labels = _looked_up(graph, np.arange(numbers.size, dtype=index_type), labels)
+    if index_type != labels.dtype:  # no Cast: IREE has none to uint64, and tract makes sizes of what is cast to int64
+        labels = _looked_up(graph, numbers.reshape(-1).astype(index_type), labels)
     if per_tensor and planes > 1:
         first = row_major((planes, *(1 for _ in sizes))) * numbers.size
         labels = graph.elementwise("Add", labels, first.astype(index_type))
