@@ -275,9 +275,10 @@ may run on the CPU there. It needs ROIs that are constants of the model.
 ABOUT_NAN = """
 ## NaN
 
-A window that contains a NaN gives what the runtime's Max gives. Our rule is NaN (G3). Each channel has one NaN, at
-every place in turn. *Lost* means that the window gives a number. The index of such a window is that of any of its
-cells. A ROI with a NaN or a bad batch number gives NaN in all its cells, because nothing can stop the run.
+Without an index, a window that contains a NaN gives what the runtime's Max gives. Our rule is NaN (G3). Each channel
+has one NaN, at every place in turn. *Lost* means that the window gives a number. With an index, Max gets no NaN: the
+window gives NaN, and the index of its first NaN (G5). A ROI with a NaN or a bad batch number gives NaN in all its
+cells, because nothing can stop the run.
 """
 
 
