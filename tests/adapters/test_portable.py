@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from onnx import parser
 from support import one_node
@@ -461,3 +462,23 @@ def test_shapes_of_which_nothing_is_known(bad: BadInput) -> None:
     for run in (in_onnxruntime, in_reference):
         with pytest.raises(Exception):  # noqa: B017, PT011 each has its own
             run(portable, bad.inputs)
+
+
+def test_a_branch_of_a_constant_if() -> None:
+    """In ONNX Runtime without graph optimizations: docs/troubleshooting.md says what they do to it."""
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[1,1,4,4] X, float[2,5] rois) => (float[2,1,1,1] Y) {
+            yes = Constant <value = bool {1}> ()
+            Y = If (yes) <
+                then_branch = a () => (float[2,1,1,1] b) { b = MaxRoiPool <pooled_shape = [1, 1]> (X, rois) },
+                else_branch = c () => (float[2,1,1,1] d) {
+                    d = MaxRoiPool <pooled_shape = [1, 1], spatial_scale = 0.5> (X, rois)
+                }
+            >
+        }""")
+    inputs = {"X": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4), "rois": np.array([[0, 0, 0, 2, 1]] * 2, "f4")}
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(to_portable(model).SerializeToString(), options)
+    (y,) = session.run(None, inputs)
+    assert y.ravel().tolist() == [6, 6]
