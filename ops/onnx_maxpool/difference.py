@@ -16,7 +16,7 @@ class Difference:
     """How two tensors differ; its text is a full sentence's worth for a report."""
 
     what: str
-    """`element type`, `shape` or `cells`; the first of these that differs."""
+    """`element type`, `shape` or `cells`; the first of these that differs. `tensor` where there is only one of them."""
     expected: str
     actual: str
     index: tuple[int, ...] | None = None

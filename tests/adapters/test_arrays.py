@@ -39,9 +39,20 @@ BESIDE = """g (bfloat16[N] X, float[2] Z) => (bfloat16[N] Y, seq(float[1]) S) {
         (TEXTS, np.array(["a", "b"]), ["a", "b"]),
         (TEXTS, np.array(["a", "b"]).astype(np.dtype("U1").newbyteorder()), ["a", "b"]),
         (TEXTS, ["a", "b"], ["a", "b"]),
+        (TEXTS, np.array([b"abcd", b"\xc3\xa4"]), ["abcd", "ä"]),
+        (TEXTS, np.array([b"abcd", "e"], object), ["abcd", "e"]),
         (JOINED, [np.array([1], np.float32), np.array([2], OTHER_ORDER)], [1, 2]),
     ],
-    ids=["a list", "other order", "texts", "texts in other order", "a list of texts", "a sequence"],
+    ids=[
+        "a list",
+        "other order",
+        "texts",
+        "texts in other order",
+        "a list of texts",
+        "bytes",
+        "bytes among texts",
+        "a sequence",
+    ],
 )
 def test_run_takes_what_session_run_takes(graph: str, given: Any, expected: list[Any]) -> None:
     (found,) = onnx_maxpool.run(session(graph), {"X": given})

@@ -226,6 +226,9 @@ def test_collate_takes_integers_lists_and_any_byte_order() -> None:
         _, rois, counts = collate(images, boxes)
         assert (rois.dtype, rois.dtype.isnative, rois.tolist(), counts) == (dtype, True, expected, [1, 1])
     assert collate(images, [[], [[0, 0, 3, 3]]])[2] == [0, 1]
+    assert collate(images, [[], np.array([[0, 0, 3, 3]])])[1].dtype == np.int64
+    orders = [images[0], images[1].astype(np.dtype(np.float32).newbyteorder())]
+    np.testing.assert_array_equal(collate(orders, integers)[0], images)
     assert collate(images.astype(np.dtype(np.float32).newbyteorder()), integers)[0].dtype.isnative
 
 

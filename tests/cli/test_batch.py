@@ -314,7 +314,8 @@ def test_an_npz_that_cannot_be_read(content: Any, bad: str, tmp_path: Path) -> N
         content = (tmp_path / "x.npy").read_bytes()
     elif content == "corrupt":
         content = bytearray((folder / bad).read_bytes())
-        content[60:80] = b"\xff" * 20
+        data = 30 + int.from_bytes(content[26:28], "little") + int.from_bytes(content[28:30], "little")
+        content[data : data + 20] = b"\xff" * 20  # behind the header of the first file
     (folder / bad).write_bytes(content)
     with pytest.raises(RowError, match=rf"{bad[0]}\.npz, row 0: column 'X' cannot be read: \S"):
         run_here(tmp_path)

@@ -466,5 +466,7 @@ def test_an_operator_that_the_reference_computes_wrong(tmp_path: Path, capsys: p
     onnx.save_model(onnx.parser.parse_model(text), tmp_path / "model.onnx")
     with pytest.raises(SystemExit) as stopped:
         main(["compare", str(tmp_path / "model.onnx")])
-    said = "onnx's reference evaluator cannot run the model: ValueError: cannot convert float NaN to integer"
-    assert (stopped.value.code, capsys.readouterr().err) == (1, f"{said}\n")
+    said = capsys.readouterr().err
+    assert stopped.value.code == 1
+    assert said.startswith("onnx's reference evaluator cannot run the model: ")
+    assert said.count("\n") == 1

@@ -9,9 +9,8 @@ import onnx
 import pytest
 from onnx import parser
 
-from onnx_maxpool.cli.comparison import paired
+from onnx_maxpool.cli.comparison import paired, tensor_difference
 from onnx_maxpool.cli.main import main
-from onnx_maxpool.difference import first_difference
 
 SEQUENCE = """<ir_version: 8, opset_import: ["": 17]>
     g (float[1,2,6,6] X, float[3,5] rois) => (seq(float[n,2,2,2]) S, float[3,2,2,2] Y) {
@@ -78,5 +77,25 @@ def test_a_sequence_that_is_longer_differs() -> None:
     for wanted, found in (([one], [one, nothing]), ([one, nothing], [one])):
         pairs = paired(["S"], [wanted], [found])
         assert list(pairs) == ["S[0]", "S[1]"]
-        assert first_difference(*pairs["S[0]"]) is None
-        assert first_difference(*pairs["S[1]"]) is not None
+        assert tensor_difference(*pairs["S[0]"]) is None
+        said = "tensor is one, expected none" if len(found) > len(wanted) else "tensor is none, expected one"
+        assert str(tensor_difference(*pairs["S[1]"])) == said
+
+
+def test_an_empty_sequence_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[2] X) => (seq(float[n]) S, float[2] Y) { S = SequenceEmpty <dtype = 1> () Y = Identity (X) }""")
+    onnx.save_model(model, tmp_path / "model.onnx")
+    assert "S is a sequence without a tensor" in called(capsys, "run", tmp_path / "model.onnx").splitlines()
+
+
+@pytest.mark.parametrize("place", ["out.npz", "out"])
+def test_a_map_goes_to_no_file(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3]>
+        g (float[1,2] X) => (seq(map(int64, float)) Z) { Z = ai.onnx.ml.ZipMap <classlabels_int64s = [3, 4]> (X) }""")
+    onnx.save_model(model, tmp_path / "model.onnx")
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(tmp_path / "model.onnx"), "--out", str(tmp_path / place)])
+    said = f"--out {tmp_path / place}: output 'Z' is seq(map(int64,tensor(float))), expected tensors\n"
+    assert (ended.value.code, capsys.readouterr().err) == (2, said)
+    assert not (tmp_path / place).exists()

@@ -99,6 +99,7 @@ def test_convert_replaces_a_model_with_its_data(tmp_path: Path, command: Command
     code, said = command("convert", path, path, "--check")
     assert (code, said.splitlines()[-1]) == (0, "equal in every cell")
     assert sorted(contents(tmp_path)) == ["rcnn.onnx", "rcnn.onnx.data"]
+    assert path.stat().st_mode == path.with_name("rcnn.onnx.data").stat().st_mode  # who may read one reads both
     assert "MaxRoiPool" not in {node.op_type for node in onnx.load(path).graph.node}
     np.testing.assert_array_equal(outputs(path), expected)
 

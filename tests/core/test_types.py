@@ -79,7 +79,7 @@ def test_a_function_that_is_called_twice() -> None:
     before = model.SerializeToString()
     survey = Survey(model)
     assert [found.place for found in survey.nodes] == ["graph", "function l::pool"]
-    types = [survey.types_of(found)[found.node.input[0]].elem_type for _, found in survey.calls]
+    types = [found.types[found.node.input[0]].elem_type for _, found in survey.calls]
     assert [i for i, _ in survey.calls] == [1, 1, 0]
     assert types == [onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT]
     assert model.SerializeToString() == before

@@ -21,20 +21,22 @@ def collate(images: Sequence[Array] | Array, boxes: Sequence[Any]) -> tuple[Arra
 
     `images` are N arrays of one shape (C, H, W) and dtype, or one array (N, C, H, W), which is not copied. `boxes` are
     N arrays (r, 4), `[x1, y1, x2, y2]`, or (r, 5), whose first column is replaced; r may be 0 and may differ. Boxes
-    that are lists of numbers become arrays of the images' dtype. X is (N, C, H, W). rois is (R, 5), with the number of
-    the image in the first column, and has the boxes' dtype. `counts` are the N numbers r, for `split`. Raises RowError
-    if images or boxes do not fit the others, and InputError if there are none, or more images than the boxes' type has
-    whole numbers (2049 for float16, 257 for bfloat16).
+    that are lists of numbers become arrays of the other boxes' dtype, or of the images' if all are lists. X is
+    (N, C, H, W). rois is (R, 5), with the number of the image in the first column, and has the boxes' dtype. `counts`
+    are the N numbers r, for `split`. Raises RowError if images or boxes do not fit the others, and InputError if there
+    are none, or more images than the boxes' type has whole numbers (2049 for float16, 257 for bfloat16).
     """
     if len(images) != len(boxes) or len(boxes) == 0:
         raise InputError(f"collate: {len(images)} images and {len(boxes)} boxes, expected as many of both, and one")
-    x = native_order(stack(images if isinstance(images, np.ndarray) else [np.asarray(image) for image in images]))
-    arrays = _arrays(boxes, x.dtype)
+    given = images if isinstance(images, np.ndarray) else [native_order(np.asarray(image)) for image in images]
+    x = native_order(stack(given))
+    arrays = _arrays(boxes, next((each.dtype for each in boxes if isinstance(each, np.ndarray)), x.dtype))
     return x, concatenate(arrays), [len(each) for each in arrays]
 
 
 def _arrays(boxes: Sequence[Any], dtype: np.dtype[Any]) -> list[Array]:
     """Each image's boxes as an array of numbers; a list becomes one of the dtype. Raises RowError."""
+    dtype = dtype.newbyteorder("=")
     arrays: list[Array] = []
     bad: dict[int, str] = {}
     for i, given in enumerate(boxes):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from onnx import defs
 
-from onnx_maxpool.graph.functions import called, callees_first, key_of, write_defaults
-from onnx_maxpool.graph.nodes import FunctionKey, canonical_domain, model_nodes
+from onnx_maxpool.graph.functions import callees_first, write_defaults
+from onnx_maxpool.graph.nodes import FunctionKey, called, canonical_domain, key_of, model_nodes
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import fresh_name, rename_own_functions
 from onnx_maxpool.operators import operator

@@ -53,7 +53,7 @@ from onnx_maxpool.cli.terminal import (
     verdict_line,
 )
 from onnx_maxpool.errors import InputError, printable
-from onnx_maxpool.graph.nodes import every_node, operator_nodes
+from onnx_maxpool.graph.nodes import model_nodes, operator_nodes
 from onnx_maxpool.graph.reading import has_external_data, read_model
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.processes import MOST_THREADS
@@ -165,6 +165,9 @@ def run(
     outputs = tensors(dict(zip(names, values, strict=True)))
 
     console.print(output_table(outputs))
+    for name, value in zip(names, values, strict=True):
+        if isinstance(value, list) and not value:
+            console.print(f"{name} is a sequence without a tensor", markup=False)
     console.print(f"{milliseconds(statistics.median(others))}, median of {repeat}; first run {milliseconds(first)}")
     if out is not None:
         print_files(console, save_outputs(outputs, out))
@@ -345,8 +348,7 @@ def count_replaced(model: onnx.ModelProto, only: Sequence[str] | None, max_pool_
     ours = sum(only is None or found.node.op_type in only for found in operator_nodes(model))
     if not max_pool_indices:
         return ours
-    parts = (model.graph.node, *(function.node for function in model.functions))
-    return ours + sum(has_index(node) for part in parts for node in every_node(part))
+    return ours + sum(map(has_index, model_nodes(model)))
 
 
 def print_check(found: Check, model: Path, out: Path) -> None:

@@ -37,7 +37,7 @@ be equal.
 
 
 MISSING = np.empty(0, np.void(1).dtype)
-"""In the place of a tensor that only the other run's sequence has: of a type that no tensor has, so it differs."""
+"""In the place of a tensor that only the other run's sequence has; of a type that no tensor has."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def _compared(
     names: list[str], expected: list[Array], expected_seconds: float, actual: list[Array], actual_seconds: float
 ) -> Comparison:
     pairs = paired(names, expected, actual)
-    differences = {name: first_difference(*pair) for name, pair in pairs.items()}
+    differences = {name: tensor_difference(*pair) for name, pair in pairs.items()}
     wanted, got = ({name: pair[side] for name, pair in pairs.items()} for side in (0, 1))
     return Comparison(differences, wanted, got, expected_seconds, actual_seconds)
 
@@ -156,6 +156,14 @@ def paired(names: Sequence[str], expected: Sequence[Any], actual: Sequence[Any])
     """The outputs of two runs, tensor by tensor; those of a sequence as `tensors` names them."""
     wanted, got = (tensors(dict(zip(names, outputs, strict=True))) for outputs in (expected, actual))
     return {name: (wanted.get(name, MISSING), got.get(name, MISSING)) for name in dict.fromkeys((*wanted, *got))}
+
+
+def tensor_difference(expected: Array, actual: Array) -> Difference | None:
+    """`first_difference` of two that `paired` gave."""
+    if expected is MISSING or actual is MISSING:
+        wanted, found = ("none" if array is MISSING else "one" for array in (expected, actual))
+        return Difference("tensor", wanted, found)
+    return first_difference(expected, actual)
 
 
 def deviation(expected: Array, actual: Array) -> Deviation:

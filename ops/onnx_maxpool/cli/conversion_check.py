@@ -11,9 +11,8 @@ import onnxruntime as ort
 
 from onnx_maxpool.adapters.arrays import run
 from onnx_maxpool.adapters.onnxruntime import ORT_ERRORS, load
-from onnx_maxpool.cli.comparison import paired
+from onnx_maxpool.cli.comparison import paired, tensor_difference
 from onnx_maxpool.cli.inputs import model_inputs, random_dimensions
-from onnx_maxpool.difference import first_difference
 from onnx_maxpool.errors import InputError, shape
 from onnx_maxpool.graph.reading import Model
 from onnx_maxpool.types import Array, BinEdges, element_type
@@ -66,7 +65,7 @@ def check_conversion(
     count = 0
     for count, (inputs, expected) in enumerate(_runs(model, ours, names, files, dims), start=1):
         for name, pair in paired(names, expected, run(stock, inputs, list(names))).items():
-            difference = first_difference(*pair)
+            difference = tensor_difference(*pair)
             if difference is not None:
                 return Check(count, inputs, names, f"run {count}, output '{name}': {difference}")
     return Check(count, inputs, names, None)

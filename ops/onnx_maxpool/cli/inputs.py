@@ -15,13 +15,14 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
+from onnx_maxpool.adapters.arrays import readable
 from onnx_maxpool.errors import InputError, shape
 from onnx_maxpool.graph.inference import infer, outline
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
 from onnx_maxpool.npz import read_npz
 from onnx_maxpool.operators.registry import newest_version
 from onnx_maxpool.operators.schemas import dims_of, forget_negative_sizes
-from onnx_maxpool.types import Array, dtype_of, element_type, native_order, type_name
+from onnx_maxpool.types import Array, dtype_of, element_type, type_name
 
 FLOATS = (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 INTEGERS = (
@@ -191,7 +192,10 @@ def _typed(array: Array, value: onnx.ValueInfoProto, argument: str) -> Array:
     declared = value.type.tensor_type.elem_type
     if declared == TensorProto.BFLOAT16 and array.dtype == np.dtype("V2"):
         return array.view(ml_dtypes.bfloat16)
-    array = native_order(array)
+    try:
+        array = readable(array)
+    except ValueError as error:
+        raise InputError(f"--input {argument}: input {value.name!r} is not UTF-8: {error}") from None
     if element_type(array) != type_name(declared):
         raise InputError(
             f"--input {argument}: input {value.name!r} is {element_type(array)}, expected {type_name(declared)}"

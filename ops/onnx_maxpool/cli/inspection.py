@@ -109,7 +109,7 @@ def _node_facts(survey: Survey) -> Iterator[NodeFacts]:
         # A function that is never called, or cannot be inlined, has no types: it stands here as it is written.
         for call, found in enumerate(calls[i] or [original], start=1):
             place = f"{original.place}, call {call}" if called else original.place
-            known = survey.types_of(found) if calls[i] else {}
+            known = found.types if calls[i] else {}
             yield _facts(original, found.node, place, known, survey.model.ir_version)
 
 

@@ -47,9 +47,12 @@ def summary(array: Array) -> Summary:
 def prepare_out(path: Path, types: Mapping[str, str]) -> None:
     """Make room for `save_outputs`, before the run. `types` are the outputs' as ONNX Runtime names them.
 
-    Raises InputError for a bfloat16 output and a `.npz` file, whose format has no such type, and for a file name of any
-    other kind; OutputError where it cannot be written.
+    Raises InputError for a map, for a bfloat16 output and a `.npz` file, whose format has no such type, and for a file
+    name of any other kind; OutputError where it cannot be written.
     """
+    for name, kind in types.items():
+        if "map(" in kind:
+            raise InputError(f"--out {path}: output {name!r} is {kind}, expected tensors")
     if path.suffix == ".npz":
         for name, kind in types.items():
             if kind == "tensor(bfloat16)":
@@ -152,7 +155,7 @@ def prepare_model(out: Path, model: Path, parsed: onnx.ModelProto) -> Path:
     """Make sure that `write_model` can write what `model` is converted to; returns where to.
 
     `parsed` is what `model` holds, its external data checked. Raises what `prepare_replacement` raises, and OutputError
-    where `model` would lose its data, or where nobody would find that of the file written.
+    where `model` would lose its data, or where the data of the written model would not lie beside a link to it.
     """
     target = prepare_replacement(out)
     if not has_external_data(parsed):
@@ -165,7 +168,7 @@ def prepare_model(out: Path, model: Path, parsed: onnx.ModelProto) -> Path:
     if target.resolve() == model.resolve():  # it is replaced with its data
         return target
     needed = [model, *(model.parent / location for location in external_files(parsed))]
-    for path in (target, data):
+    for path in (target, *([] if data.is_symlink() else [data])):  # a link is replaced, not what it leads to
         if path.exists() and any(path.samefile(file) for file in needed):
             raise OutputError(
                 f"cannot write {out}: this would replace {path}, which {model} needs, expected another name or folder"

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from onnx_maxpool.cli.comparison import Comparison, NodeComparison
+from onnx_maxpool.cli.comparison import MISSING, Comparison, NodeComparison
 from onnx_maxpool.cli.inspection import ModelFacts, NodeFacts, StockAnswer, TensorFacts
 from onnx_maxpool.cli.outputs import summary
 from onnx_maxpool.difference import Difference
@@ -44,7 +44,8 @@ def comparison_table(result: Comparison, tolerance: float | None) -> Table:
     """One row per output: type, shape, its largest differences, and `equal`, `within tolerance` or the first."""
     table = plain_table("output", "type", "shape", "absolute", "relative", "verdict")
     for name, difference in result.differences.items():
-        array, apart = result.expected[name], result.deviations[name]
+        expected, apart = result.expected[name], result.deviations[name]
+        array = expected if expected is not MISSING else result.actual[name]
         said = verdict(difference)
         if difference is not None and result.within(name, tolerance):
             said = Text("within tolerance", style="green")

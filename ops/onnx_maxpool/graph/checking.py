@@ -24,7 +24,7 @@ def check_model(survey: Survey) -> None:
     inference finds them, the inputs' element types. The message names the node.
     """
     for _, found in survey.calls:
-        known = survey.types_of(found)
+        known = found.types
         types = {name: type_name(known[name].elem_type) for name in found.node.input if name in known}
         try:
             check_node(found, types)

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from onnx import FunctionProto, ModelProto, NodeProto, helper, inliner
+from onnx import FunctionProto, ModelProto, helper, inliner
 
-from onnx_maxpool.graph.nodes import FunctionKey, canonical_domain, every_node, model_nodes
-
-
-def key_of(function: FunctionProto) -> FunctionKey:
-    """By which calls find a function."""
-    return function.domain, function.name, function.overload
-
-
-def called(node: NodeProto) -> FunctionKey:
-    """The key of the function that a node calls, if there is one."""
-    return node.domain, node.op_type, node.overload
+from onnx_maxpool.graph.nodes import FunctionKey, called, canonical_domain, every_node, key_of, model_nodes
 
 
 def callees_first(functions: Iterable[FunctionProto]) -> list[FunctionProto]:

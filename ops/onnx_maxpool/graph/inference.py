@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 
 import onnx
@@ -101,7 +100,3 @@ class Survey:
         if not self.nodes:
             return ()
         return tuple((int(found.node.doc_string), found) for found in operator_nodes(self._inferred))
-
-    def types_of(self, call: OperatorNode) -> Mapping[str, onnx.TypeProto.Tensor]:
-        """The types that are known where one of `calls` stands."""
-        return call.types

@@ -8,9 +8,9 @@ import onnx
 from onnx import inliner
 
 from onnx_maxpool.errors import ModelError, OperatorError
-from onnx_maxpool.graph.functions import called, callees_first, import_domains_of_functions, key_of, write_defaults
+from onnx_maxpool.graph.functions import callees_first, import_domains_of_functions, write_defaults
 from onnx_maxpool.graph.inference import infer_types, outline
-from onnx_maxpool.graph.nodes import FunctionKey, canonical_domain, every_node, operator_nodes
+from onnx_maxpool.graph.nodes import FunctionKey, called, canonical_domain, every_node, key_of, operator_nodes
 from onnx_maxpool.operators.registry import newest_versions, versions_of
 
 

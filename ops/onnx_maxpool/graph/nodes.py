@@ -64,10 +64,20 @@ class Resolver:
     def operator_node(self, node: onnx.NodeProto, place: str, scope: Scope | None) -> OperatorNode | None:
         """The node at that place, if its operator is one of ours."""
         domain = canonical_domain(node.domain)
-        if not versions_of(domain, node.op_type) or (node.domain, node.op_type, node.overload) in self.own_functions:
+        if not versions_of(domain, node.op_type) or called(node) in self.own_functions:
             return None
         opset = self.opsets.get(domain)
         return OperatorNode(node, place, opset, resolve(domain, node.op_type, opset or 0), scope)
+
+
+def key_of(function: onnx.FunctionProto) -> FunctionKey:
+    """By which calls find a function."""
+    return function.domain, function.name, function.overload
+
+
+def called(node: onnx.NodeProto) -> FunctionKey:
+    """The key of the function that a node calls, if there is one."""
+    return node.domain, node.op_type, node.overload
 
 
 def operator_nodes(model: onnx.ModelProto) -> Iterator[OperatorNode]:
@@ -85,7 +95,7 @@ def operator_nodes(model: onnx.ModelProto) -> Iterator[OperatorNode]:
 
 def own_functions(model: onnx.ModelProto) -> frozenset[FunctionKey]:
     """Those of the model's local functions that stand in the place of one of our operators."""
-    keys = ((function.domain, function.name, function.overload) for function in model.functions)
+    keys = map(key_of, model.functions)
     return frozenset(key for key in keys if key[:2] in REPLACEABLE)
 
 

@@ -15,7 +15,9 @@ from onnx_maxpool.graph.nodes import (
     FunctionKey,
     OperatorNode,
     Resolver,
+    called,
     inside,
+    key_of,
     model_nodes,
     names,
     own_functions,
@@ -104,9 +106,9 @@ def rename_own_functions(model: ModelProto) -> dict[tuple[str, str], str]:
         taken.add((domain, new))
         renamed[domain, name, overload] = new
     for function in model.functions:
-        function.name = renamed.get((function.domain, function.name, function.overload), function.name)
+        function.name = renamed.get(key_of(function), function.name)
     for node in model_nodes(model):
-        node.op_type = renamed.get((node.domain, node.op_type, node.overload), node.op_type)
+        node.op_type = renamed.get(called(node), node.op_type)
     return {(domain, new): name for (domain, name, _), new in renamed.items()}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, external_data_helper
 
-from onnx_maxpool.graph.nodes import every_node, subgraphs
+from onnx_maxpool.graph.nodes import model_nodes, subgraphs
 
 LEAST_BYTES = 1024
 """Of a tensor that goes to the other file."""
@@ -20,18 +20,19 @@ def write_with_data(model: onnx.ModelProto, path: Path, data: str) -> None:
     `model` is changed. onnx.save_model does not do it: it rejects a name that a file in the current folder has,
     wherever it is to write.
     """
-    for tensor in _tensors(model):
-        if len(tensor.raw_data) >= LEAST_BYTES:
-            external_data_helper.set_external_data(tensor, data)
-            external_data_helper.save_external_data(tensor, str(path.parent))
-            tensor.ClearField("raw_data")
+    large = [tensor for tensor in _tensors(model) if len(tensor.raw_data) >= LEAST_BYTES]
+    if large:
+        path.with_name(data).touch()  # onnx makes a file that only its owner may read
+    for tensor in large:
+        external_data_helper.set_external_data(tensor, data)
+        external_data_helper.save_external_data(tensor, str(path.parent))
+        tensor.ClearField("raw_data")
     path.write_bytes(model.SerializeToString())
 
 
 def _tensors(model: onnx.ModelProto) -> Iterator[TensorProto]:
     """Those that every runtime reads from another file: initializers and attributes, but no sparse tensors."""
-    nodes = [*every_node(model.graph.node)]
-    nodes += (node for function in model.functions for node in every_node(function.node))
+    nodes = [*model_nodes(model)]
     graphs = [model.graph, *(graph for node in nodes for _, graph in subgraphs(node))]
     for graph in graphs:
         yield from graph.initializer

@@ -45,11 +45,13 @@ def with_nodes(known: Mapping[str, Array], graph: GraphProto) -> dict[str, Array
 
 
 def _value(node: NodeProto, known: Mapping[str, Array]) -> Array | None:
-    if canonical_domain(node.domain) != "" or not all(name in known for name in node.input):
+    if canonical_domain(node.domain) != "" or not node.output or not all(name in known for name in node.input):
         return None
     compute = COMPUTED.get(node.op_type)
     inputs = [known[name] for name in node.input]
-    if compute is None or sum(x.size for x in inputs) > LARGEST_FOLDED:
+    if compute is None or len(inputs) != INPUTS.get(node.op_type, len(inputs)):
+        return None
+    if sum(x.size for x in inputs) > LARGEST_FOLDED:
         return None
     return compute({attribute.name: attribute for attribute in node.attribute}, inputs)
 
@@ -70,8 +72,11 @@ def _identity(attributes: Mapping[str, AttributeProto], inputs: Sequence[Array])
 def _cast(attributes: Mapping[str, AttributeProto], inputs: Sequence[Array]) -> Array | None:
     """None for a cast that runtimes do in different ways."""
     (x,) = inputs
-    to = np.dtype(helper.tensor_dtype_to_np_dtype(attributes["to"].i))
-    if x.dtype.kind not in "biuf" or to.kind not in "biuf" or (x.dtype.name, to.name) == ("float64", "float16"):
+    try:
+        to = np.dtype(helper.tensor_dtype_to_np_dtype(attributes["to"].i))
+    except KeyError:  # without a type, or one of a newer onnx
+        return None
+    if not {x.dtype.name, to.name} <= CAST or (x.dtype.name, to.name) == ("float64", "float16"):
         return None
     if x.dtype.kind == "f" and to.kind in "iu" and not _is_within(x, to):
         return None
@@ -93,6 +98,12 @@ def _concat(attributes: Mapping[str, AttributeProto], inputs: Sequence[Array]) -
     except ValueError:  # of shapes that do not fit, which is for a runtime to say
         return None
 
+
+CAST = {np.dtype(kind).name for kind in "?bhilqBHILQefd"}
+"""NumPy's own types, whose casts are as in runtimes: those of 8-bit floats saturate."""
+
+INPUTS = {"Constant": 0, "Identity": 1, "Cast": 1}
+"""How many a node has, if it is not malformed."""
 
 COMPUTED: Mapping[str, Callable[[Mapping[str, AttributeProto], Sequence[Array]], Array | None]] = {
     "Constant": _constant,

@@ -76,7 +76,7 @@ def to_portable(
     the model check rejects, for shapes that an operator rejects, for an operator whose types or rank ONNX cannot infer,
     and for an opset of ai.onnx older than 11. Raises ValueError for other `bin_edges`. Without control flow it also
     raises OperatorError for an opset older than 13, for unknown shapes and output sizes, and for `dims` that no input
-    declares.
+    declares, that are no sizes, or that make an input too large.
     """
     check_bin_edges(bin_edges)
     chosen = _chosen(only)
@@ -256,11 +256,14 @@ def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
             expected = listing(known) if known else "none, as no input has a symbolic dimension"
             raise OperatorError(f"to_portable: dims has {name}, expected {expected}")
         sizes[name] = _size(name, size)
+    changed = [
+        value for value in model.graph.input if any(dim.dim_param in sizes for dim in _declared_shape(value).dim)
+    ]
     for value in _declared_values(model.graph):
         for dim in _declared_shape(value).dim:
             if dim.dim_param in sizes:
                 dim.dim_value = sizes[dim.dim_param]
-    for value in model.graph.input if sizes else ():
+    for value in changed:
         found = dims_of(value.type.tensor_type) or ()
         if math.prod(max(dim, 1) for dim in found if isinstance(dim, int)) >= LARGEST_INPUT:
             raise OperatorError(
