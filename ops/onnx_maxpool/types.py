@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -52,6 +53,17 @@ def whole_number(value: object) -> int | None:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         return None
+
+
+LARGEST_DIM = 2**63 - 1
+"""Of a dimension, as ONNX writes it."""
+MOST_CELLS = 2**60
+"""Tensors whose sizes a caller gives have fewer: NumPy counts the bytes of doubles and of indices in 63 bits."""
+
+
+def has_too_many_cells(dims: Dims) -> bool:
+    """Whether an input of this shape would have `MOST_CELLS`, whatever is not known of it. A size of 0 counts as 1."""
+    return math.prod(max(dim, 1) for dim in dims if isinstance(dim, int)) >= MOST_CELLS
 
 
 def type_name(data_type: int) -> str:

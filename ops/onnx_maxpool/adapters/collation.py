@@ -47,7 +47,7 @@ def _arrays(boxes: Sequence[Any], dtype: np.dtype[Any]) -> list[Array]:
             continue
         if array.dtype.kind not in "iuf" and array.dtype != ml_dtypes.bfloat16:
             bad[i] = f"boxes are {described(array)}, expected numbers"
-        arrays.append(array.reshape(0, 4) if array.shape == (0,) else array)  # an empty list says nothing of columns
+        arrays.append(with_columns(array))
     if bad:
         raise RowError(bad)
     return arrays
@@ -100,6 +100,11 @@ def concatenate(boxes: Sequence[Array]) -> Array:
     for part, row in zip(split(rois, counts), boxes, strict=True):
         part[:, 1:] = row[:, -4:]
     return rois
+
+
+def with_columns(boxes: Array) -> Array:
+    """A row's boxes; an empty list, which says nothing of columns, as (0, 4)."""
+    return boxes.reshape(0, 4) if boxes.shape == (0,) else boxes
 
 
 def are_boxes(row: Array) -> bool:

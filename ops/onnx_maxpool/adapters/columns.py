@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onnx_maxpool.adapters.collation import EXPECTED_BOXES, are_boxes, as_row, most_images, stack
+from onnx_maxpool.adapters.collation import EXPECTED_BOXES, are_boxes, as_row, most_images, stack, with_columns
 from onnx_maxpool.errors import InputError, listing, shape
 from onnx_maxpool.graph.batching import Batching, BatchInput
 from onnx_maxpool.types import Array, Dims, dtype_of, element_type, native_order
@@ -73,8 +73,8 @@ def column(each: BatchInput, values: Any, failures: Failures) -> Column:
     for row, value in enumerate(values):
         try:
             part = as_row(value, dtype)
-            if each.kind == "rois" and part.shape == (0,):  # an empty list says nothing of columns
-                part = part.reshape(0, 4)
+            if each.kind == "rois":
+                part = with_columns(part)
             problem = _problem(each, part)
         except ValueError as error:
             part, problem = np.empty(0, dtype), f"column '{each.name}' {error}"

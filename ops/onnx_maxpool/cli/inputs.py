@@ -21,17 +21,14 @@ from onnx_maxpool.graph.inference import infer, outline
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
 from onnx_maxpool.npz import read_npz
 from onnx_maxpool.operators.registry import newest_version
-from onnx_maxpool.operators.schemas import dims_of, forget_negative_sizes
-from onnx_maxpool.types import Array, dtype_of, element_type, type_name
+from onnx_maxpool.operators.schemas import dims_of
+from onnx_maxpool.types import LARGEST_DIM, Array, dtype_of, element_type, has_too_many_cells, type_name
 
 FLOATS = (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 INTEGERS = (
     *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
     *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
 )
-LARGEST_DIM = 2**63 - 1
-LARGEST_INPUT = 2**60
-"""Random inputs have fewer cells than this: NumPy draws doubles, and counts their bytes in 63 bits."""
 SMALL = 10
 """Random integers are smaller than this."""
 
@@ -233,7 +230,7 @@ def _resolved_shapes(values: Iterable[onnx.ValueInfoProto], sizes: Mapping[str, 
         name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()
     }
     for name, dims in shapes.items():
-        if math.prod(max(dim, 1) for dim in dims) >= LARGEST_INPUT:
+        if has_too_many_cells(dims):
             raise InputError(f"input {name!r} would have shape {shape(dims)}, expected fewer than 2^60 cells")
     return shapes
 
@@ -259,7 +256,6 @@ def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> 
     Inlined, so an input that is handed on to a local function has the graph's name.
     """
     sized = outline(model)
-    forget_negative_sizes((*sized.graph.input, *sized.graph.output, *sized.graph.value_info))
     for value in sized.graph.input:
         if value.name in shapes:
             tensor = value.type.tensor_type

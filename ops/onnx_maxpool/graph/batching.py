@@ -73,7 +73,7 @@ def batching(model: onnx.ModelProto, rois: str | None = None) -> Batching:
     An input without an initializer counts rows on its first axis, but for that of the ROIs, and for those of rank 0 and
     lists of a fixed length. Raises InputError for a model that cannot run in batches, and for another `rois`.
     """
-    inferred = infer(_outline(model))
+    inferred = infer(outline(model))
     initialized = {tensor.name for tensor in model.graph.initializer}
     declared = {value.name: value for value in model.graph.input if value.name not in initialized}
     for value in declared.values():
@@ -84,12 +84,6 @@ def batching(model: onnx.ModelProto, rois: str | None = None) -> Batching:
     fixed = _has_fixed_count(inputs, declared)
     outputs = tuple(_outputs(model, inferred, {each.name: each.kind for each in inputs}))
     return Batching(inputs, outputs, fixed or any(output.kind == "whole" for output in outputs))
-
-
-def _outline(model: onnx.ModelProto) -> onnx.ModelProto:
-    small = outline(model)
-    schemas.forget_negative_sizes((*small.graph.input, *small.graph.output, *small.graph.value_info))
-    return small
 
 
 def dims_of(value: onnx.ValueInfoProto) -> Dims | None:
@@ -236,7 +230,7 @@ def _of_one_row(dims: Dims | None, kind: OutputKind) -> Dims | None:
 
 def _with_tried_sizes(model: onnx.ModelProto, kinds: Mapping[str, InputKind]) -> onnx.ModelProto:
     """What ONNX infers where the first axes have the tried sizes, whatever the model declares of its other values."""
-    sized = _outline(model)
+    sized = outline(model)
     del sized.graph.value_info[:]
     for value in sized.graph.output:
         value.type.tensor_type.ClearField("shape")

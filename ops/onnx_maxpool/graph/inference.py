@@ -10,7 +10,7 @@ from onnx import helper, shape_inference
 from onnx_maxpool.graph.functions import import_domains_of_functions, inlined
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
 from onnx_maxpool.graph.rewriting import rename_own_functions
-from onnx_maxpool.operators.schemas import register_schemas
+from onnx_maxpool.operators.schemas import forget_negative_sizes, register_schemas
 
 LARGEST_KEPT = 1024
 """Initializers of more bytes than this are left out of the copy that types are inferred on."""
@@ -19,7 +19,7 @@ LARGEST_KEPT = 1024
 def outline(model: onnx.ModelProto) -> onnx.ModelProto:
     """A copy without the data of large initializers, which become typed inputs: small whatever the model's size.
 
-    Sparse initializers become such inputs too.
+    Sparse initializers become such inputs too. Dimensions of negative size are unknown, as exporters mean them.
     """
     copy = onnx.ModelProto()
     copy.ir_version = max(model.ir_version, 4)
@@ -42,6 +42,7 @@ def outline(model: onnx.ModelProto) -> onnx.ModelProto:
         if sparse.values.name not in inputs:
             values = sparse.values
             graph.input.append(helper.make_tensor_value_info(values.name, values.data_type, sparse.dims))
+    forget_negative_sizes((*graph.input, *graph.output, *graph.value_info))
     return copy
 
 

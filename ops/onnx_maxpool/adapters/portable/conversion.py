@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,15 +34,11 @@ from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
 from onnx_maxpool.operators.schemas import dims_of, forget_negative_sizes
-from onnx_maxpool.types import Array, BinEdges, tensor_type, type_name, whole_number
+from onnx_maxpool.types import LARGEST_DIM, Array, BinEdges, has_too_many_cells, tensor_type, type_name, whole_number
 from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
 """Of ai.onnx, for models that import none."""
-
-LARGEST_DIM = 2**63 - 1
-LARGEST_INPUT = 2**60
-"""With `dims` inputs have fewer cells than this: NumPy counts the bytes of index tensors in 63 bits."""
 
 Types = Mapping[str, "TypeProto.Tensor"]
 """Values' types by name, as far as they are known."""
@@ -265,7 +260,7 @@ def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
                 dim.dim_value = sizes[dim.dim_param]
     for value in changed:
         found = dims_of(value.type.tensor_type) or ()
-        if math.prod(max(dim, 1) for dim in found if isinstance(dim, int)) >= LARGEST_INPUT:
+        if has_too_many_cells(found):
             raise OperatorError(
                 f"to_portable: with dims input '{value.name}' has shape {shape(found)}, expected fewer than 2^60 cells"
             )
