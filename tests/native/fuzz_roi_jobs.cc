@@ -5,6 +5,7 @@
 #include <random>
 
 #include "fuzz_jobs.h"
+#include "upper_halves.h"
 
 namespace fuzz_jobs {
 namespace {
@@ -263,7 +264,7 @@ struct Part {
 };
 
 // The output of the parts together. Either goes first, so that what one writes beyond its own is seen.
-std::unique_ptr<OrtValue> pooled(const RoiCase& c, size_t offset, std::vector<Part> parts) {
+std::unique_ptr<OrtValue> pooled(const Kernels& kernels, const RoiCase& c, size_t offset, std::vector<Part> parts) {
   RoiJob job = c.job;
   auto out = stand_in::tensor(c.type, {job.dims.rois, job.dims.channels, job.dims.bins_y, job.dims.bins_x}, offset);
   job.y = out->block.data();
@@ -273,8 +274,12 @@ std::unique_ptr<OrtValue> pooled(const RoiCase& c, size_t offset, std::vector<Pa
     const std::vector<RoiUnit> units = units_of(c, (part.channels.count + part.of_unit - 1) / part.of_unit);
     job.units = units.data();
     job.unit_count = static_cast<int64_t>(units.size());
-    run_units(part.mode.scratch_bytes(job), job.unit_count, c.threads,
-              [&](int64_t unit, void* scratch) { part.mode.run(job, unit, scratch); });
+    const size_t scratch_bytes = part.mode.scratch_bytes(job);
+    require_clear_upper_halves(kernels, "a mode's scratch_bytes");
+    run_units(scratch_bytes, job.unit_count, c.threads, [&](int64_t unit, void* scratch) {
+      part.mode.run(job, unit, scratch);
+      require_clear_upper_halves(kernels, "a mode");
+    });
   };
   const bool reversed = job.dims.rois % 2 != 0;
   add(parts[reversed ? 1 : 0]);
@@ -285,14 +290,15 @@ std::unique_ptr<OrtValue> pooled(const RoiCase& c, size_t offset, std::vector<Pa
 void run_modes(const Kernels& kernels, const RoiCase& c, size_t offset, const std::vector<long double>& expected) {
   const RoiDims& dims = c.job.dims;
   const RoiKernel& kernel = kernels.roi(element_size(c.type), dims.channels);
+  require_clear_upper_halves(kernels, "roi");
   const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(c.type)),
                 of_unit = lanes * c.job.tables.at_once,
                 by_rows = dims.bins_y * dims.bins_x == 1 ? kSingleBinsChannels : dims.channels;
   // Channels in two parts, as plans may have them.
   const auto by = [&](int64_t first, const RoiKernel::Mode& mode, int64_t channels, const RoiKernel::Mode& mode_of_rest,
                       int64_t rest, const std::string& name) {
-    const auto out =
-        pooled(c, offset, {{{0, first}, mode, channels}, {{first, dims.channels - first}, mode_of_rest, rest}});
+    const auto out = pooled(kernels, c, offset,
+                            {{{0, first}, mode, channels}, {{first, dims.channels - first}, mode_of_rest, rest}});
     compare(kernels.target, *out, expected, name + ", channels divided at " + std::to_string(first) + ", " + c.words);
   };
   const int64_t first = (dims.rois + dims.bins_y) % dims.channels, whole = dims.channels / lanes * lanes;

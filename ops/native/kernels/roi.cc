@@ -20,6 +20,7 @@
 #include "kernels/roi_single_bins.h"
 #include "kernels/roi_table.h"
 #include "kernels/roi_writer.h"
+#include "kernels/upper_halves.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
@@ -333,28 +334,32 @@ bool run_few_channels(const RoiJob& job, int64_t number, void* scratch) {
   return (has_single_bins ? SingleBinsPool<Lane>::run : FewChannelsPool<Lane>::run)(job, number, scratch);
 }
 
+template <auto scratch_bytes, auto run>
+constexpr RoiKernel::Mode kMode = {cleared<scratch_bytes>, cleared<run>};
+
 template <class Key, int bytes>
 constexpr RoiKernel kernel() {
   using Pooled = typename PooledAs<Key>::type;
   using Pool = RoiPool<Pooled, bytes, NoCopy>;
   using StreamingPool = RoiPool<Pooled, bytes, StreamedCopy>;
   using Keys = RoiPool<Key, bytes, NoCopy>;
-  RoiKernel kernel = {
-      bytes,
-      {Scratch<Key, bytes>::shared_bytes, run_pool<Key, Pool::run_shared, StreamingPool::run_shared, Keys::run_shared>},
-      {Scratch<Key, bytes>::separate_bytes,
-       run_pool<Key, Pool::run_separate, StreamingPool::run_separate, Keys::run_separate>},
-      {},
-      0,
-      {FewChannelsPool<Key>::scratch_bytes,
-       run_pool<Key, run_few_channels<Pooled>, run_few_channels<Pooled>, run_few_channels<Key>>},
-      kVectorBytes,
-      {CellPool<Key>::scratch_bytes, CellPool<Key>::run}};
+  RoiKernel kernel = {bytes,
+                      kMode<Scratch<Key, bytes>::shared_bytes,
+                            run_pool<Key, Pool::run_shared, StreamingPool::run_shared, Keys::run_shared>>,
+                      kMode<Scratch<Key, bytes>::separate_bytes,
+                            run_pool<Key, Pool::run_separate, StreamingPool::run_separate, Keys::run_separate>>,
+                      {},
+                      0,
+                      kMode<FewChannelsPool<Key>::scratch_bytes,
+                            run_pool<Key, run_few_channels<Pooled>, run_few_channels<Pooled>, run_few_channels<Key>>>,
+                      kVectorBytes,
+                      kMode<CellPool<Key>::scratch_bytes, CellPool<Key>::run>};
 #if defined(__AVX2__)
   using NarrowMap = NarrowMapPool<Pooled, NoCopy>;
   using StreamingMap = NarrowMapPool<Pooled, StreamedCopy>;
   using NarrowKeys = NarrowMapPool<Key, NoCopy>;
-  kernel.narrow_map = {NarrowMap::scratch_bytes, run_pool<Key, NarrowMap::run, StreamingMap::run, NarrowKeys::run>};
+  kernel.narrow_map =
+      kMode<NarrowMap::scratch_bytes, run_pool<Key, NarrowMap::run, StreamingMap::run, NarrowKeys::run>>;
   kernel.lookup_lanes = kVectorBytes / sizeof(Key);
 #endif
   return kernel;

@@ -6,6 +6,7 @@
 //                  ...                          ...
 #include "kernels/roi.h"
 #include "kernels/simd/transpose.h"
+#include "kernels/upper_halves.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
@@ -133,6 +134,7 @@ class WindowFinder {
 }  // namespace
 
 bool find_roi_windows(const RoiRows& rois) {
+  const ClearsUpperHalves clears;
   return rois.are_double ? WindowFinder<double>(rois).find() : WindowFinder<float>(rois).find();
 }
 

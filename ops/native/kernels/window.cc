@@ -7,6 +7,7 @@
 #include "kernels/window.h"
 
 #include "kernels/numbers.h"
+#include "kernels/upper_halves.h"
 #include "kernels/window_cell_types.h"
 #include "kernels/window_copy.h"
 #include "kernels/window_cost.h"
@@ -22,7 +23,7 @@ namespace {
 
 template <class Pool>
 const PoolKernel* kernel_of() {
-  static constexpr PoolKernel kernel = {Pool::units, Pool::scratch_bytes, Pool::run};
+  static constexpr PoolKernel kernel = {cleared<Pool::units>, cleared<Pool::scratch_bytes>, cleared<Pool::run>};
   return &kernel;
 }
 
@@ -48,7 +49,8 @@ void run_pool(const PoolJob& job, int64_t unit, void* scratch) {
 template <template <class, class, bool> class Pool, class Types>
 const PoolKernel* kernel_of() {
   using Keys = Pool<typename Types::Element, typename Types::Lane, Types::kIndexed>;
-  static constexpr PoolKernel kernel = {Keys::units, Keys::scratch_bytes, run_pool<Pool, Types>};
+  static constexpr PoolKernel kernel = {cleared<Keys::units>, cleared<Keys::scratch_bytes>,
+                                        cleared<run_pool<Pool, Types>>};
   return &kernel;
 }
 
@@ -121,10 +123,12 @@ struct Pools {
 }  // namespace
 
 const PoolKernel* pool_kernel(const PoolJob& job, size_t element_size, PoolPlan plan) {
+  const ClearsUpperHalves clears;
   return with_cells(job, element_size, [&](auto types) { return Pools<decltype(types)>::kernel(job, plan); });
 }
 
 PoolCosts pool_costs(const PoolJob& job, size_t element_size) {
+  const ClearsUpperHalves clears;
   return with_cells(job, element_size, [&](auto types) { return Pools<decltype(types)>::costs(job); });
 }
 

@@ -1,0 +1,39 @@
+// How functions of the kernels return to code of other targets. Internal to each file, as kernels are compiled for
+// processors of their own.
+#pragma once
+
+#include "kernels/simd/vector.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+// Clears the upper halves of the vector registers at the end of the function that has one: until that is done, each
+// instruction for 16 bytes of the rest of the process, which leaves these halves as they are, waits for what wrote them
+// last. Small runs took up to twice as long, and so did other nodes after them. Compilers clear them too, but GCC 12
+// leaves out returns that a store of whole vectors comes before.
+struct ClearsUpperHalves {
+  ClearsUpperHalves() = default;
+  ClearsUpperHalves(const ClearsUpperHalves&) = delete;
+  ClearsUpperHalves& operator=(const ClearsUpperHalves&) = delete;
+  ~ClearsUpperHalves() {
+#if defined(__AVX__)
+    _mm256_zeroupper();
+#endif
+  }
+};
+
+// `function`, and then the upper halves are clear.
+template <auto function>
+struct Cleared;
+template <class Result, class... Arguments, Result (*function)(Arguments...)>
+struct Cleared<function> {
+  static Result call(Arguments... arguments) {
+    const ClearsUpperHalves clears;
+    return function(arguments...);
+  }
+};
+template <auto function>
+constexpr auto cleared = Cleared<function>::call;
+
+}  // namespace
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
