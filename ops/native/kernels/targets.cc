@@ -50,8 +50,10 @@ Processor processor() {
 Processor processor() { return {}; }
 #endif
 
+const char* wanted_target() { return std::getenv("ONNX_MAXPOOL_TARGET"); }
+
 Kernels choose() {
-  const char* wanted = std::getenv("ONNX_MAXPOOL_TARGET");
+  const char* wanted = wanted_target();
   const Kernels* chosen = nullptr;
   std::string known;
   const std::vector<Target> all = targets();
@@ -65,6 +67,16 @@ Kernels choose() {
                 "', expected one of " + known);
   }
   return *chosen;
+}
+
+Kernels choose_for_little() {
+  constexpr int64_t kWidest = 32;
+  Kernels chosen = kernels();
+  if (wanted_target()) return chosen;
+  for (const Target& target : targets()) {
+    if (target.runs_here && target.kernels.roi(sizeof(float), 1).line_bytes <= kWidest) chosen = target.kernels;
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -81,6 +93,11 @@ std::vector<Target> targets() {
 
 const Kernels& kernels() {
   static const Kernels chosen = choose();
+  return chosen;
+}
+
+const Kernels& kernels_for_little() {
+  static const Kernels chosen = choose_for_little();
   return chosen;
 }
 

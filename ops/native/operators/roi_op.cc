@@ -12,6 +12,7 @@
 #include "kernels/targets.h"
 #include "plans/roi_cost.h"
 #include "plans/roi_plan.h"
+#include "plans/roi_small_plan.h"
 
 namespace onnx_maxpool {
 namespace {
@@ -122,9 +123,11 @@ class RoiNode : public Kernel {
       std::memset(y, 0, static_cast<size_t>(bytes));  // every bin is empty (M9)
       return;
     }
-    const RoiKernel& kernel = kernels().roi(element_size(type_), x.shape[1]);
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
-    const RoiShape shape_of_run = shape_for(kernel, run, x.shape, shape[0]);
+    const RoiDims dims = {x.shape[0], x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
+    const Kernels& kernels_of_run = is_little(dims, windows) ? kernels_for_little() : kernels();
+    const RoiKernel& kernel = kernels_of_run.roi(element_size(type_), dims.channels);
+    const RoiShape shape_of_run = shape_for(kernel, run, dims);
     RoiPlan plan = plan_rois(shape_of_run, windows, &trials_);
     const bool past_caches = stores_past_caches(shape_of_run, plan);
     const RoiJob job = {x.data,
@@ -146,15 +149,15 @@ class RoiNode : public Kernel {
   }
 
   // What a plan depends on beside the windows.
-  RoiShape shape_for(const RoiKernel& kernel, const Run& run, const Dims& x, int64_t rois) const {
+  RoiShape shape_for(const RoiKernel& kernel, const Run& run, const RoiDims& dims) const {
     const auto size = static_cast<int64_t>(element_size(type_));
     const int64_t lanes = kernel.vector_bytes / size, threads = run.threads();
-    return {{x[0], x[1], x[2], x[3], rois, pooled_[0], pooled_[1]},
-            (x[1] + lanes - 1) / lanes,
+    return {dims,
+            (dims.channels + lanes - 1) / lanes,
             kernel.vector_bytes,
             kernel.lookup_lanes,
             threads,
-            checked_cells(x) * size,
+            dims.images * dims.channels * dims.height * dims.width * size,
             kernel.line_bytes,
             machine().cycles_worth_a_thread,
             machine().second_cache,

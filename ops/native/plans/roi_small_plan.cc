@@ -22,20 +22,28 @@ constexpr double kCellsByRows = 24;
 // the mode for these. To choose another takes about as many cycles. Of the fewest channels, only a table may take less.
 constexpr int64_t kFewestChannels = 4, kLookedUpRois = 256, kLookedUpBins = 4096;
 constexpr double kChoice = 4000;
+// Of little work.
+constexpr int64_t kLittleRois = 2, kLittleOutputs = 256;
+constexpr double kLittleCells = 4 << 10;
 constexpr int64_t few_looked_up(int64_t line_bytes) { return line_bytes < 64 ? kFewestChannels : 16; }
 
 }  // namespace
 
-double cells_of(const RoiShape& shape, const RoiWindows& windows) {
+double cells_of(const RoiDims& dims, const RoiWindows& windows) {
   const auto along = [](const RoiWindow* bins, int64_t count) {
     return static_cast<double>(count - 1 + std::max<int64_t>(bins[count - 1].end - bins[0].start, 1));
   };
   double cells = 0;
-  for (int64_t roi = 0; roi < shape.rois; ++roi) {
-    cells += along(&windows.rows[static_cast<size_t>(roi * shape.bins_y)], shape.bins_y) *
-             along(&windows.columns[static_cast<size_t>(roi * shape.bins_x)], shape.bins_x);
+  for (int64_t roi = 0; roi < dims.rois; ++roi) {
+    cells += along(&windows.rows[static_cast<size_t>(roi * dims.bins_y)], dims.bins_y) *
+             along(&windows.columns[static_cast<size_t>(roi * dims.bins_x)], dims.bins_x);
   }
-  return cells * static_cast<double>(shape.channels);
+  return cells * static_cast<double>(dims.channels);
+}
+
+bool is_little(const RoiDims& dims, const RoiWindows& windows) {
+  return dims.rois <= kLittleRois && dims.channels * dims.bins_y * dims.bins_x * dims.rois <= kLittleOutputs &&
+         cells_of(dims, windows) <= kLittleCells;
 }
 
 RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows) {

@@ -6,7 +6,10 @@
 namespace onnx_maxpool {
 
 // No fewer than the bins of all channels have: neighbours share at most one row and one column. An empty bin has one.
-double cells_of(const RoiShape& shape, const RoiWindows& windows);
+double cells_of(const RoiDims& dims, const RoiWindows& windows);
+
+// Whether a run takes less time without the widest vectors: 0.92 to 1.03 of it.
+bool is_little(const RoiDims& dims, const RoiWindows& windows);
 
 // The mode of a run that is too small to choose a plan; null of others.
 RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows);
