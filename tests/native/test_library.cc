@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/targets.h"
 #include "operator_case.h"
 #include "require.h"
 
@@ -315,10 +316,24 @@ void runs_on_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
+// The variable names the target of all work, little or not.
+void little_work_has_the_named_target() {
+  const char* named = std::getenv("ONNX_MAXPOOL_TARGET");
+  if (named) {
+    require(std::string(named) == onnx_maxpool::kernels().target, "another target than the one that is named");
+    require(std::string(named) == onnx_maxpool::kernels_for_little().target,
+            "little work has another target than the one named");
+  } else {
+    require(onnx_maxpool::kernels_for_little().roi(sizeof(float), 1).line_bytes <= 32,
+            "little work has the widest vectors");
+  }
+}
+
 }  // namespace
 
 int main() {
   require_target();
+  little_work_has_the_named_target();
   runs_on_threads();
   registration_survives_failures(stand_in::failing_call, "exact");
   registration_survives_failures(stand_in::failing_allocation, "onnx");

@@ -50,33 +50,34 @@ Processor processor() {
 Processor processor() { return {}; }
 #endif
 
-const char* wanted_target() { return std::getenv("ONNX_MAXPOOL_TARGET"); }
+// The target for all work but little, and the one for that.
+struct Chosen {
+  Kernels best{}, for_little{};
+};
 
-Kernels choose() {
-  const char* wanted = wanted_target();
-  const Kernels* chosen = nullptr;
+Chosen choose() {
+  constexpr int64_t kWidestForLittle = 32;
+  const char* wanted = std::getenv("ONNX_MAXPOOL_TARGET");
+  Chosen chosen;
   std::string known;
-  const std::vector<Target> all = targets();
-  for (const Target& target : all) {
+  for (const Target& target : targets()) {
     if (!target.runs_here) continue;
-    known += (known.empty() ? "" : ", ") + std::string(target.kernels.target);
-    if (!wanted || std::string(wanted) == target.kernels.target) chosen = &target.kernels;
+    const Kernels& kernels = target.kernels;
+    known += (known.empty() ? "" : ", ") + std::string(kernels.target);
+    if (wanted && std::string(wanted) != kernels.target) continue;
+    chosen.best = kernels;
+    if (wanted || kernels.roi(sizeof(float), 1).line_bytes <= kWidestForLittle) chosen.for_little = kernels;
   }
-  if (!chosen) {
+  if (!chosen.best.target) {
     throw Error("onnx_maxpool: environment variable ONNX_MAXPOOL_TARGET is '" + escaped(wanted) +
                 "', expected one of " + known);
   }
-  return *chosen;
+  return chosen;
 }
 
-Kernels choose_for_little() {
-  constexpr int64_t kWidest = 32;
-  Kernels chosen = kernels();
-  if (wanted_target()) return chosen;
-  for (const Target& target : targets()) {
-    if (target.runs_here && target.kernels.roi(sizeof(float), 1).line_bytes <= kWidest) chosen = target.kernels;
-  }
-  return chosen;
+const Chosen& chosen() {
+  static const Chosen found = choose();
+  return found;
 }
 
 }  // namespace
@@ -91,14 +92,7 @@ std::vector<Target> targets() {
   };
 }
 
-const Kernels& kernels() {
-  static const Kernels chosen = choose();
-  return chosen;
-}
-
-const Kernels& kernels_for_little() {
-  static const Kernels chosen = choose_for_little();
-  return chosen;
-}
+const Kernels& kernels() { return chosen().best; }
+const Kernels& kernels_for_little() { return chosen().for_little; }
 
 }  // namespace onnx_maxpool

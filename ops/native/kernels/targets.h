@@ -33,9 +33,8 @@ std::vector<Target> targets();
 // The best target that this processor runs, or the one that the environment variable ONNX_MAXPOOL_TARGET names.
 // Chosen once. Throws Error where that names none that was compiled and that this processor runs.
 const Kernels& kernels();
-
-// Those for a run of little work: the best target whose vectors have at most 32 bytes, as all of a process is slower
-// for a while after wider ones. The same as kernels() where the environment variable names a target. Chosen once.
+// Those for a run of little work, chosen with kernels(): the best target whose vectors have at most 32 bytes, as all of
+// a process is slower for a while after wider ones, or the one that is named.
 const Kernels& kernels_for_little();
 
 }  // namespace onnx_maxpool
