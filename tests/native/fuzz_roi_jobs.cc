@@ -264,7 +264,8 @@ struct Part {
 };
 
 // The output of the parts together. Either goes first, so that what one writes beyond its own is seen.
-std::unique_ptr<OrtValue> pooled(const Kernels& kernels, const RoiCase& c, size_t offset, std::vector<Part> parts) {
+std::unique_ptr<OrtValue> pooled(const UpperHalves& upper_halves, const RoiCase& c, size_t offset,
+                                 std::vector<Part> parts) {
   RoiJob job = c.job;
   auto out = stand_in::tensor(c.type, {job.dims.rois, job.dims.channels, job.dims.bins_y, job.dims.bins_x}, offset);
   job.y = out->block.data();
@@ -275,10 +276,10 @@ std::unique_ptr<OrtValue> pooled(const Kernels& kernels, const RoiCase& c, size_
     job.units = units.data();
     job.unit_count = static_cast<int64_t>(units.size());
     const size_t scratch_bytes = part.mode.scratch_bytes(job);
-    require_clear_upper_halves(kernels, "a mode's scratch_bytes");
+    upper_halves.require_clear("a mode's scratch_bytes");
     run_units(scratch_bytes, job.unit_count, c.threads, [&](int64_t unit, void* scratch) {
       part.mode.run(job, unit, scratch);
-      require_clear_upper_halves(kernels, "a mode");
+      upper_halves.require_clear("a mode");
     });
   };
   const bool reversed = job.dims.rois % 2 != 0;
@@ -289,15 +290,16 @@ std::unique_ptr<OrtValue> pooled(const Kernels& kernels, const RoiCase& c, size_
 
 void run_modes(const Kernels& kernels, const RoiCase& c, size_t offset, const std::vector<long double>& expected) {
   const RoiDims& dims = c.job.dims;
+  const UpperHalves upper_halves(kernels);
   const RoiKernel& kernel = kernels.roi(element_size(c.type), dims.channels);
-  require_clear_upper_halves(kernels, "roi");
+  upper_halves.require_clear("roi");
   const int64_t lanes = kernel.vector_bytes / static_cast<int64_t>(element_size(c.type)),
                 of_unit = lanes * c.job.tables.at_once,
                 by_rows = dims.bins_y * dims.bins_x == 1 ? kSingleBinsChannels : dims.channels;
   // Channels in two parts, as plans may have them.
   const auto by = [&](int64_t first, const RoiKernel::Mode& mode, int64_t channels, const RoiKernel::Mode& mode_of_rest,
                       int64_t rest, const std::string& name) {
-    const auto out = pooled(kernels, c, offset,
+    const auto out = pooled(upper_halves, c, offset,
                             {{{0, first}, mode, channels}, {{first, dims.channels - first}, mode_of_rest, rest}});
     compare(kernels.target, *out, expected, name + ", channels divided at " + std::to_string(first) + ", " + c.words);
   };

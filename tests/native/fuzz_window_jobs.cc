@@ -281,21 +281,22 @@ void run_plans(const WindowCase& c, bool numbers, size_t offset) {
         stand_in::tensor(job.indices_are_64_bits ? ElementType::uint64_ : ElementType::uint32_, y_shape, offset);
     job.y = y->block.data();
     job.indices = c.indexed ? found->block.data() : nullptr;
+    const UpperHalves upper_halves(kernels);
     kernels.pool_costs(job, size);
-    require_clear_upper_halves(kernels, "pool_costs");
+    upper_halves.require_clear("pool_costs");
     for (const PoolPlan plan : kPoolPlans) {
       const PoolKernel* const kernel = kernels.pool(job, size, plan);
-      require_clear_upper_halves(kernels, "pool");
+      upper_halves.require_clear("pool");
       if (!kernel) continue;
       std::fill_n(static_cast<char*>(job.y), y->block.bytes(), '\x55');
       std::fill_n(static_cast<char*>(found->block.data()), found->block.bytes(), '\x55');
       const size_t scratch_bytes = kernel->scratch_bytes(job);
-      require_clear_upper_halves(kernels, "a plan's scratch_bytes");
+      upper_halves.require_clear("a plan's scratch_bytes");
       const int64_t units = kernel->units(job);
-      require_clear_upper_halves(kernels, "a plan's units");
+      upper_halves.require_clear("a plan's units");
       run_units(scratch_bytes, units, c.threads, [&](int64_t unit, void* scratch) {
         kernel->run(job, unit, scratch);
-        require_clear_upper_halves(kernels, "a plan");
+        upper_halves.require_clear("a plan");
       });
       const std::string name = std::string("by ") + kPoolPlanNames[static_cast<int>(plan)] + ", " + words;
       compare(kernels.target, *y, expected.values, name);

@@ -55,8 +55,9 @@ void finds_windows_of_many_rois(std::mt19937& random, int64_t count, int32_t mos
                          found_y.data(),
                          found_x.data(),
                          bins_x > 1 ? found_widths.data() : nullptr};
+    const UpperHalves upper_halves(target.kernels);
     const bool are_near = target.kernels.roi_windows(job);
-    require_clear_upper_halves(target.kernels, "roi_windows");
+    upper_halves.require_clear("roi_windows");
     require(are_near, "near ROIs are said to be far");
     const auto same = [](RoiWindow a, RoiWindow b) { return a.start == b.start && a.end == b.end; };
     const auto as_wide = [](BinWidths a, BinWidths b) { return a.least == b.least && a.most == b.most; };

@@ -8,7 +8,7 @@ namespace onnx_maxpool {
 // No fewer than the bins of all channels have: neighbours share at most one row and one column. An empty bin has one.
 double cells_of(const RoiDims& dims, const RoiWindows& windows);
 
-// Whether a run takes less time without the widest vectors: 0.92 to 1.03 of it.
+// Whether a run takes less time without the widest vectors: 0.9 to 1.03 of it.
 bool is_little(const RoiDims& dims, const RoiWindows& windows);
 
 // The mode of a run that is too small to choose a plan; null of others.
