@@ -131,7 +131,7 @@ RoiTensors::~RoiTensors() {
   std::free(y_);
 }
 
-double RoiTensors::seconds(const RoiKernel& kernel, const RoiPlan& plan, Helper* helper) const {
+double RoiTensors::seconds(const RoiKernel& kernel, const RoiPlan& plan, Helper* helper, int runs) const {
   const RoiKernel::Mode& mode = kernel.*plan.mode;
   RoiJob job = job_;
   job.rois_by_image = plan.rois_by_image.data();
@@ -149,34 +149,42 @@ double RoiTensors::seconds(const RoiKernel& kernel, const RoiPlan& plan, Helper*
   const bool has_help = helper && plan.threads > 1;
   const size_t threads = has_help ? 2 : 1;
   alignas(64) char memory_of_shares[Shares::bytes(2)];
-  Shares shares(job.unit_count, threads, Sharing::in_turns, memory_of_shares);
-  const auto work = [&](size_t thread) {
-    char* const own = scratch + thread * stride;
-    shares.work(thread, [&](int64_t unit) {
-      unit < plan.left_begin ? mode.run(job, unit, own) : kernel.few_channels.run(left, unit, own);
-    });
-  };
   const auto begin = Clock::now();
-  if (has_help) {
-    helper->together(work);
-  } else {
-    work(0);
+  for (int run = 0; run < runs; ++run) {
+    Shares shares(job.unit_count, threads, Sharing::in_turns, memory_of_shares);
+    const auto work = [&](size_t thread) {
+      char* const own = scratch + thread * stride;
+      shares.work(thread, [&](int64_t unit) {
+        unit < plan.left_begin ? mode.run(job, unit, own) : kernel.few_channels.run(left, unit, own);
+      });
+    };
+    if (has_help) {
+      helper->together(work);
+    } else {
+      work(0);
+    }
   }
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+  const double found = std::chrono::duration<double>(Clock::now() - begin).count() / runs;
+  return has_help ? found + kHandOver : found;
 }
 
 std::vector<double> RoiTensors::time_plans(const RoiKernel& kernel, const std::vector<RoiPlan>& plans,
                                            Helper* helper) const {
+  constexpr double kSample = 3e-6;  // many steps of a clock
+  constexpr double kLong = 1e-3;    // caches are soon as they stay
   double best = std::numeric_limits<double>::infinity();
   std::vector<std::vector<double>> times(plans.size());
+  std::vector<int> runs(plans.size(), 1);
   const auto begin = Clock::now();
   for (int turn = 0; turn < 4 || (turn < 30 && Clock::now() - begin < std::chrono::milliseconds(60)); ++turn) {
     for (size_t i = 0; i < plans.size(); ++i) {
-      if (turn > 1 && *std::min_element(times[i].begin(), times[i].end()) > 4 * best) continue;
-      for (int run = 0; run < Trials::kInARow; ++run) {
-        const double found = seconds(kernel, plans[i], helper);
-        if (run > 0) times[i].push_back(found);  // as a node's trials, of which the first does not count
+      if (turn > 0 && *std::min_element(times[i].begin(), times[i].end()) > 4 * best) continue;
+      const int in_a_row = best < kLong ? Trials::kLongInARow : Trials::kInARow;
+      for (int run = 1; run <= in_a_row; ++run) {
+        const double found = seconds(kernel, plans[i], helper, runs[i]);
+        if (run > in_a_row - Trials::kCounted) times[i].push_back(found);  // as of a node's trials
         best = std::min(best, found);
+        if (turn == 0) runs[i] = static_cast<int>(std::ceil(kSample / std::max(found, 1e-8)));
       }
     }
   }

@@ -89,33 +89,40 @@ void tries_ways_on_threads() {
 // Which of several ways is found to be the fastest (plans/trials.h).
 void tries_ways() {
   // The way that is found in two rounds, of as many as there are lists of times, all of which should take as long but
-  // the last. The first run of each turn is slow, and does not count, if another way came before it.
+  // the last. The first runs of each turn are slow, and do not count, if another way came before them.
+  std::vector<size_t> tries;
   const auto found = [&](const std::vector<std::vector<double>>& microseconds, double last_cost = 10) {
     Trials trials;
     std::vector<double> known(microseconds.size(), 10);
     known.back() = last_cost;
     const Trials::Costs costs = costs_of(known);
-    std::vector<size_t> times(microseconds.size()), tries(microseconds.size());
+    std::vector<size_t> times(microseconds.size());
+    size_t in_a_row = 0, last = microseconds.size();
+    tries.assign(microseconds.size(), 0);
     for (int run = 1;; ++run) {
       trials.count_run();
       const Trials::Turn turn = trials.next(costs);
       require(turn.is_trial != turn.is_last, "a run is neither a trial nor after the last one");
       if (turn.is_last && run > 32) return turn.way;
       if (turn.is_last) continue;
-      const bool is_first = tries[turn.way]++ % Trials::kInARow == 0;
-      const bool is_only_one = known.size() == 1 || last_cost > 10 * Trials::kTried;
-      require(is_only_one || turn.counts != is_first, "of a turn the first run alone does not count");
+      in_a_row = turn.way == last ? in_a_row + 1 : 1;
+      last = turn.way;
+      ++tries[turn.way];
+      require(in_a_row > 1 || !turn.counts, "the first run of a turn counts");
       trials.took(turn, 1000 * (turn.counts ? microseconds[turn.way].at(times[turn.way]++) : 5000));
     }
   };
   require(found({{100, 100, 100, 100}, {90, 90, 90, 90}, {95, 95, 95, 95}}) == 1, "the fastest way is not taken");
   require(found({{100, 100, 100, 100}, {98, 98, 98, 98}}) == 0, "a way is taken that is hardly faster");
   require(found({{100, 100, 100, 100}, {500, 90, 90, 500}}) == 1, "a way is counted out that was disturbed twice");
+  require(tries == std::vector<size_t>(2, Trials::kInARow + Trials::kLongInARow), "the second turn of good ways");
+  require(found({{100, 100, 100, 100}, {160, 160, 160, 160}, {140, 140, 140, 140}}) == 0, "another way is the fastest");
+  require(tries == std::vector<size_t>{9, 6, 9}, "the second turn of a way that is clearly slower");
   require(found({{100, 100, 100, 100}, {500, 20, 500, 500}}) == 0, "a way is taken that was lucky once");
-  require(found({{100, 100, 100, 100, 100}}) == 0, "there is only one way");
+  require(found({std::vector<double>(7, 100)}) == 0, "there is only one way");
   require(found({{.06, .06, .06, .06}, {.04, .04, .04, .04}}) == 0, "a way is taken for a step of the clock");
   require(found({{100, 100, 100, 100}, {50, 50, 50, 50}}, 29) == 1, "a way is not tried that may be the fastest");
-  require(found({{100, 100, 100, 100, 100}, {}}, 31) == 0, "a way is tried that should take too long");
+  require(found({std::vector<double>(7, 100), {}}, 31) == 0, "a way is tried that should take too long");
 
   // Runs of other costs: a way that took twice as long as it should takes so again.
   Trials trials;
@@ -154,7 +161,8 @@ void tries_ways() {
     if (turn.is_trial) disturbed.took(turn, turn.way == 1 ? 200 : run < 2 * Trials::kInARow ? 500 : 100);
   }
   require(last_way == 0, "the fastest way is not found later");
-  require(trials_later == 2 * 5 * Trials::kInARow, "ways are not tried again after 32, 64, ... 512 runs");
+  require(trials_later == 5 * (Trials::kLongInARow + Trials::kInARow) - Trials::kInARow,
+          "the turns after 32, ... runs");
 
   // Runs that tell nothing are made again, but not for ever.
   Trials vain;

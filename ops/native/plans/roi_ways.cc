@@ -96,6 +96,7 @@ void Planner::find_ways(int64_t threads, Ways& ways) const {
     leave_channels_if_faster(ways[kSweep]);
   }
   other_levels(threads, ways);
+  if (may_leave_channels(shape_)) other_rest(threads, ways);
   if (threads > 1 && ways[kTables].mode) parts_of_rois(ways[kTables].levels, threads, ways[kPartsOfRois]);
   if (may_permute(shape_)) narrow_map(threads, ways[kNarrowMap]);
   if (may_pool_by_rows(shape_)) few_channels(threads, ways[kFewChannelsAlone]);
@@ -142,6 +143,17 @@ void Planner::other_levels(int64_t threads, Ways& ways) const {
     return;
   }
   leave_channels_if_faster(other);
+}
+
+void Planner::other_rest(int64_t threads, Ways& ways) const {
+  const Way* best = &ways[kSeparate];
+  for (const WayNumber number : {kTables, kSweep, kOneBlock}) {
+    if (ways[number].mode && ways[number].time() < best->time()) best = &ways[number];
+  }
+  Way& other = ways[kOtherRest];
+  if (best->left == 0) return leave_channels(*best, other);
+  if (best->mode == &RoiKernel::separate) return separate(threads, shape_.blocks, other);
+  shared(best->levels, threads, shape_.blocks, other, best == &ways[kOneBlock] ? 1 : kMostAtOnce);
 }
 
 void Planner::parts_of_rois(int levels, int64_t threads, Way& way) const {

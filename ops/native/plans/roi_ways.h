@@ -50,9 +50,11 @@ struct Way {
 };
 // Which ways there are. kOneBlock is as kTables, but of one block of channels at a time; kOtherLevels is as that of
 // kTables, kOneBlock and kSweep which should take the least time, but with the next best levels. Which levels these are
-// may differ from run to run, as ROIs do: what a way took is kept all the same, in proportion to its cost. kPartsOfRois
-// is kTables where each thread has ROIs of its own, and all blocks; kOneThread should be the best of one thread, where
-// others take longer to wake, or to hand each other lines of memory, than they save.
+// may differ from run to run, as ROIs do: what a way took is kept all the same, in proportion to its cost. kOtherRest
+// is the best of those of blocks, with its last block left to few channels if it is not, and the other way round, as
+// this takes from half to twice as long as estimated. kPartsOfRois is kTables where each thread has ROIs of its own,
+// and all blocks; kOneThread should be the best of one thread, where others take longer to wake, or to hand each other
+// lines of memory, than they save.
 enum WayNumber : size_t {
   kSeparate,
   kTables,
@@ -62,6 +64,7 @@ enum WayNumber : size_t {
   kCells,
   kOneBlock,
   kOtherLevels,
+  kOtherRest,
   kPartsOfRois,
   kOneThread,
   kWays
@@ -121,6 +124,7 @@ class Planner {
   Work few_channels_work(int64_t channels) const;
   bool may_share(int levels) const { return fit(shape_, tallest_, levels); }
   void other_levels(int64_t threads, Ways& ways) const;
+  void other_rest(int64_t threads, Ways& ways) const;
   static void set(Way& way, RoiKernel::Mode RoiKernel::* mode, int levels = 0, int64_t at_once = 1) {
     way.mode = mode;
     way.levels = levels;

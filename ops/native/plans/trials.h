@@ -15,18 +15,22 @@ namespace onnx_maxpool {
 
 class Trials {
  public:
-  static constexpr size_t kMostWays = 10;
+  static constexpr size_t kMostWays = 11;
   // What a run should take in each way, in a unit of its own; infinity where there is no such way.
   using Costs = std::array<double, kMostWays>;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  // Ways are tried that should take at most so many times as long as the fastest. Each has so many runs in a row, of
-  // which the first does not count: it finds in the caches what the way before has left there.
+  // Ways are tried that should take at most so many times as long as the fastest. Each has a turn of so many runs, of
+  // which the last two count: the first ones find in the caches what the way before has left there.
   static constexpr double kTried = 3;
-  static constexpr int kInARow = 3;
+  static constexpr int kInARow = 3, kCounted = 2;
   // So many trials of all ways together are made again each time, where they tell nothing.
   static constexpr int kInVain = 40;
-  // Each has one more turn after so many runs, and whenever there were twice as many.
+  // Each has one more turn after so many runs, and whenever there were twice as many. Those that were at most so many
+  // times as slow as the fastest have longer turns then: on several threads it takes up to five runs until each thread
+  // has its lines of memory in its own cache.
   static constexpr uint64_t kAgain = 32;
+  static constexpr double kContends = 1.5;
+  static constexpr int kLongInARow = 2 * kInARow;
 
   // A way that counts for slower than it is.
   struct Handicap {
@@ -35,7 +39,7 @@ class Trials {
   };
   // Of the way of one thread, where others may help: while they are left asleep, trials of them show what it takes to
   // wake them, and not what they would save from then on.
-  static constexpr double kOneThreadHandicap = 1.2;
+  static constexpr double kOneThreadHandicap = 1.1;
 
   // A run that is to be made in this way.
   struct Turn {
@@ -68,11 +72,11 @@ class Trials {
     const auto counted = [&](size_t way) { return way == handicap.way ? handicap.factor * costs[way] : costs[way]; };
     const auto begun = [&](size_t way) { return tried_[way].begun.load(std::memory_order_acquire); };
     const auto may_be_fastest = [&](size_t way) { return counted(way) <= kTried * counted(likeliest); };
-    const int wanted = times();
+    const int wanted = times(), in_a_row = wanted > kInARow ? kLongInARow : kInARow;
     // One that is in the middle of its turn comes first, but not where runs at the same time have tried it too often.
     const auto turns = [&](size_t way) {
       const int tries = begun(way);
-      return tries < wanted && tries % kInARow > 0 ? -1 : tries;
+      return tries < wanted && tries > wanted - in_a_row ? -1 : tries;
     };
     // What is compared decides: read once more, a way could have been tried by others meanwhile, and the rest not.
     size_t least_tried = likeliest;
@@ -86,8 +90,14 @@ class Trials {
     }
     if (fewest < wanted) {
       running_.fetch_add(1, std::memory_order_relaxed);  // before it has begun, as others ask in the opposite order
-      begin(tried_[least_tried].begun, wanted);
-      const bool counts = last_tried_.exchange(least_tried, std::memory_order_relaxed) == least_tried;
+      double least = kNever;
+      for (size_t way = 0; way < kMostWays; ++way) {
+        if (may_be_fastest(way)) least = std::min(least, counted(way) * tried_[way].typical());
+      }
+      const bool contends = counted(least_tried) * tried_[least_tried].typical() <= kContends * least;
+      const int length = contends ? in_a_row : kInARow;
+      begin(tried_[least_tried].begun, wanted - in_a_row, in_a_row / length);
+      const bool counts = runs_in_a_row(least_tried) > length - kCounted;
       return {least_tried, costs[least_tried], true, counts, false};
     }
     bool is_last = running_.load(std::memory_order_acquire) == 0;  // before times are read
@@ -150,19 +160,28 @@ class Trials {
   }
 
  private:
-  // Counts a trial. A way that was too slow until now, as costs differ from run to run, has missed turns, of which it
-  // makes up for a few.
-  static void begin(std::atomic<int>& begun, int wanted) {
+  // Counts a trial, after so many before this turn; as two, where a turn is half as long. A way that was too slow until
+  // now, as costs differ from run to run, has missed turns, for which it does not make up.
+  static void begin(std::atomic<int>& begun, int before_turn, int trials) {
     int before = begun.load(std::memory_order_relaxed);
-    while (!begun.compare_exchange_weak(before, std::max(before, wanted - kInARow) + 1, std::memory_order_release,
+    while (!begun.compare_exchange_weak(before, std::max(before, before_turn) + trials, std::memory_order_release,
                                         std::memory_order_relaxed)) {
     }
   }
 
-  // How often each way is to have been tried by now.
+  // How many trials of this way there have been since the last one of another.
+  int runs_in_a_row(size_t way) {
+    size_t before = last_.load(std::memory_order_relaxed), now;
+    do {
+      now = before % kMostWays == way ? before + kMostWays : kMostWays + way;
+    } while (!last_.compare_exchange_weak(before, now, std::memory_order_relaxed));
+    return static_cast<int>(now / kMostWays);
+  }
+
+  // How often each way is to have been tried by now, in trials of long turns.
   int times() const {
     int times = kInARow;
-    for (uint64_t run = runs_.load(std::memory_order_relaxed); run >= kAgain; run /= 2) times += kInARow;
+    for (uint64_t run = runs_.load(std::memory_order_relaxed); run >= kAgain; run /= 2) times += kLongInARow;
     return times;
   }
 
@@ -189,7 +208,7 @@ class Trials {
     }
   };
   std::array<Tried, kMostWays> tried_;
-  std::atomic<size_t> last_tried_{kMostWays};  // at first none
+  std::atomic<size_t> last_{0};  // the way that was tried last, and kMostWays for each run in a row
   std::atomic<int> running_{0}, in_vain_{0};
   std::atomic<uint64_t> runs_{0};
   std::atomic<uint64_t> kept_{0};
