@@ -33,14 +33,15 @@ inline int64_t squares_apart(const PoolAxis& rows, const PoolAxis& columns) {
 }
 
 // What a walk over so many vectors knows (window_walk.h says what it is asked for), of windows that start `step`
-// columns apart and have `kept` rows of the next ones. Sides of squares, which start `apart` rows from one another, are
-// known when code is compiled.
-template <class Lane, bool indexed, int step_, int kept, int apart, int vectors_>
+// columns apart and have `kept` rows of the next ones. Of the last window's columns, so many vectors are `missing`.
+// Sides of squares, which start `apart` rows from one another, are known when code is compiled.
+template <class Lane, bool indexed, int step_, int kept, int apart, int vectors_, int missing>
 class SteppedWalk {
   using Best = Cells<Lane, indexed>;
 
  public:
-  static constexpr int step = step_, vectors = vectors_, kRead = step * vectors, kEdge = 1;
+  static constexpr int step = step_, vectors = vectors_, kRead = step * vectors - missing, kEdge = 1;
+  static_assert(missing < step, "each vector of windows has a column");
 
   template <class Parts>
   SteppedWalk(const PoolJob& job, const Parts&)

@@ -66,8 +66,10 @@ class Walk {
     return {x_ + plane + position, position, depth.end - depth.start, lines.start, lines.end};
   }
 
-  // Vectors of a line, and planes of which the last ones may be walked together, or 0.
+  // Vectors of a line, those that are missing in its last group, and planes of which the last ones may be walked
+  // together, or 0.
   int64_t vectors() const { return vectors_.read; }
+  int64_t missing() const { return vectors_.missing; }
   int64_t planes_of_tails() const { return tails_.planes(); }
   bool has_own_code() const { return has_own_walk_; }
 
@@ -81,7 +83,8 @@ class Walk {
   template <class Windows, class Write>
   ONNX_MAXPOOL_NOINLINE void walk(const Band& band, int64_t first_vector, Write write) {
     constexpr int step = Windows::step, vectors = Windows::vectors;
-    constexpr int kRead = vectors * step, kEdge = Windows::kEdge;  // vectors of a row, and of what the left needs
+    // Vectors of a row that are read, all of which windows are taken, and those of what the left needs.
+    constexpr int kRead = Windows::kRead, kAll = vectors * step, kEdge = Windows::kEdge;
     if constexpr (vectors == 1 && kHasTails<Lane, indexed> && sizeof(Element) == sizeof(Lane)) {
       if (band.tails_wanted > 0) {
         has_nan_ |= !tails_.template walk<Windows>(band.first, band.tails_wanted, parts_, write);
@@ -150,12 +153,14 @@ class Walk {
     windows.begin(next_row);
     int64_t to = begin;
     for (int64_t i = 0; i < lines * kLanes; i += kLanes, to += count) {
-      Best here[kRead], edge[kEdge], found[vectors];
+      Best here[kAll], edge[kEdge], found[vectors];
       windows.line(next_row, skip_row, here);
 #pragma GCC unroll 8
       for (int v = 0; v < kRead; ++v) {
-        if (v < step || v >= kRead - 2 * step) here[v] = limits[v].of(here[v]);
+        if (v < step || v >= kAll - 2 * step) here[v] = limits[v].of(here[v]);
       }
+#pragma GCC unroll 2
+      for (int v = kRead; v < kAll; ++v) here[v] = padding<Lane, indexed>();
       if (flags & kIsFar) fetch(band, first_vector, vectors, step * row_step, i / kLanes, write);
       if (flags & kHasRight) {
 #pragma GCC unroll 2

@@ -32,14 +32,16 @@ template <class Lane, bool indexed>
 constexpr bool kHasTails = sizeof(Lane) >= 4 && (kVectorBytes == 64 ? indexed : kVectorBytes == 32 && !indexed);
 
 // Of a line: vectors of windows, and of the map's columns that these reach, in groups of as many as windows are columns
-// apart. No window reaches further than into the next group.
+// apart. No window reaches further than into the next group. So many vectors of the last group have no such column.
 struct WalkVectors {
-  int64_t written, read;
+  int64_t written, read, missing;
 };
 inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
   const int64_t written = (columns.count + lanes - 1) / lanes, reached = reach_of(columns),
                 map_end = columns.size - columns.first;
-  return {written, min(reached, map_end) > written * lanes * columns.step ? written + 1 : written};
+  const int64_t wanted = min(reached, map_end), step = columns.step;
+  const int64_t read = wanted > written * lanes * step ? written + 1 : written;
+  return {written, read, min(step - 1, read * step - (wanted + lanes - 1) / lanes)};
 }
 
 constexpr int64_t kMostTailVectors = 256;  // of rows
