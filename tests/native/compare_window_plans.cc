@@ -13,22 +13,11 @@
 #include <cstring>
 
 #include "kernels/targets.h"
-#include "plans/trials.h"
 #include "window_jobs.h"
 
 namespace {
 
 using namespace onnx_maxpool;
-
-// The least time of the plans that are tried.
-double tried_time(const PoolCosts& costs, const double (&times)[kPlans]) {
-  const double most = Trials::kTried * *std::min_element(costs.of, costs.of + kPlans);
-  double least = kNever;
-  for (int i = 0; i < kPlans; ++i) {
-    if (costs.of[i] <= most) least = std::min(least, times[i]);
-  }
-  return least;
-}
 
 // Jobs with indices, or jobs without.
 void compare(const Kernels& kernels, unsigned seed, int64_t count, bool indexed, bool print) {
@@ -39,12 +28,11 @@ void compare(const Kernels& kernels, unsigned seed, int64_t count, bool indexed,
     jobs.draw(indexed);
     const PlanKernels plans = plan_kernels(kernels, jobs.job(), jobs.element_size());
     double best[kPlans];
+    const int after_trials = tried_plan(jobs.job(), plans, kernels.pool_costs(jobs.job(), jobs.element_size()));
     time_plans(jobs.job(), plans, best);
-    const double off = best[plans.chosen] / *std::min_element(best, best + kPlans);
+    const double least = *std::min_element(best, best + kPlans), off = best[plans.chosen] / least;
     choices.add(off, jobs.text());
-    tried.add(
-        tried_time(kernels.pool_costs(jobs.job(), jobs.element_size()), best) / *std::min_element(best, best + kPlans),
-        jobs.text());
+    tried.add(best[after_trials] / least, jobs.text());
     ++chosen_plans[plans.chosen];
     if (print) {
       std::printf("%s off %.2f", kernels.target, off);
@@ -61,8 +49,10 @@ void compare(const Kernels& kernels, unsigned seed, int64_t count, bool indexed,
       ": the plan is the fastest in %.1f %%, within 10 %% in %.1f %%, %.1f %% off on average, at worst %.2f times "
       "(%s)\n",
       choices.fastest(), choices.close(), choices.mean_off(), choices.worst(), choices.worst_job().c_str());
-  std::printf("%-9s after trials: the fastest in %.1f %%, within 10 %% in %.1f %%, at worst %.2f times\n",
-              kernels.target, tried.fastest(), tried.close(), tried.worst());
+  std::printf(
+      "%-9s after trials: the fastest in %.1f %%, within 10 %% in %.1f %%, %.1f %% off on average, at worst %.2f times "
+      "(%s)\n",
+      kernels.target, tried.fastest(), tried.close(), tried.mean_off(), tried.worst(), tried.worst_job().c_str());
 }
 
 }  // namespace

@@ -91,6 +91,26 @@ void tries_other_levels() {
   require(tried_levels(small, 28).size() <= 1, "a small run tries other levels");
 }
 
+// The best way of blocks is tried with its last block, of few channels, and with that left to others.
+void tries_what_a_block_leaves() {
+  RoiShape shape = vgg16(60);
+  shape.channels = 34;
+  shape.blocks = 3;
+  shape.line_bytes = 64;
+  shape.input_bytes = 34 * 38 * 50 * 4;
+  const RoiWindows windows = rois_of(shape, 12, 9);
+  const auto mode = plan_rois(shape, windows).mode;
+  TrialsByShape trials;
+  std::set<int64_t> left;
+  for (int run = 0; run < 64; ++run) {
+    const RoiPlan plan = plan_rois(shape, windows, &trials);
+    if (!plan.trials) continue;
+    plan.trials->took(plan.turn, plan.time);
+    if (plan.mode == mode) left.insert(plan.left);
+  }
+  require(left == std::set<int64_t>{0, 2}, "a last block is not both pooled and left");
+}
+
 // The plan of a brief run is that of the next ones, as long as they are alike, but for one in sixty-four.
 void keeps_the_way_of_brief_runs() {
   for (int64_t threads : {1, 2}) {
@@ -163,6 +183,7 @@ int main() {
   tries_what_threads_cost();
   chooses_several_blocks();
   tries_other_levels();
+  tries_what_a_block_leaves();
   keeps_the_way_of_brief_runs();
   keeps_the_way_of_small_runs();
   std::puts("all is well");

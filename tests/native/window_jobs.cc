@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "plans/trials.h"
+
 namespace {
 
 using namespace onnx_maxpool;
@@ -147,6 +149,28 @@ void time_plans(const PoolJob& job, const PlanKernels& plans, double best[kPlans
   for (int sample = 0; sample < kSamples; ++sample) {
     for (int i = 0; i < kPlans; ++i) {
       if (plans.of[i]) best[i] = std::min(best[i], seconds(job, *plans.of[i], scratch[i].data(), runs[i]));
+    }
+  }
+}
+
+int tried_plan(const PoolJob& job, const PlanKernels& plans, const PoolCosts& costs) {
+  constexpr int kRuns = 96;
+  Trials::Costs known;
+  known.fill(Trials::kNever);
+  std::vector<Line> scratch[kPlans];
+  for (int i = 0; i < kPlans; ++i) {
+    if (!plans.of[i]) continue;
+    known[i] = costs.of[i];
+    scratch[i].resize(plans.of[i]->scratch_bytes(job) / sizeof(Line) + 1);
+  }
+  Trials trials;
+  for (int run = 0;; ++run) {
+    trials.count_run();
+    const Trials::Turn turn = trials.next(known);
+    if (turn.is_trial) {
+      trials.took(turn, 1e9 * seconds(job, *plans.of[turn.way], scratch[turn.way].data(), 1));
+    } else if (run >= kRuns) {
+      return static_cast<int>(turn.way);
     }
   }
 }

@@ -75,6 +75,9 @@ PlanKernels plan_kernels(const onnx_maxpool::Kernels& kernels, const onnx_maxpoo
 // Seconds on one thread, the least of several samples of each plan, in turns; `kNever` of those that cannot.
 void time_plans(const onnx_maxpool::PoolJob& job, const PlanKernels& plans, double best[kPlans]);
 
+// The plan of a node after so many runs of the job as its later trials need, on one thread (plans/trials.h).
+int tried_plan(const onnx_maxpool::PoolJob& job, const PlanKernels& plans, const onnx_maxpool::PoolCosts& costs);
+
 // How well plans were chosen. How far off one is: its time over the best plan's.
 class Choices {
  public:

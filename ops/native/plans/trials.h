@@ -72,6 +72,7 @@ class Trials {
     const auto counted = [&](size_t way) { return way == handicap.way ? handicap.factor * costs[way] : costs[way]; };
     const auto begun = [&](size_t way) { return tried_[way].begun.load(std::memory_order_acquire); };
     const auto may_be_fastest = [&](size_t way) { return counted(way) <= kTried * counted(likeliest); };
+    const auto found = [&](size_t way) { return counted(way) * tried_[way].typical(); };  // nanoseconds
     const int wanted = times(), in_a_row = wanted > kInARow ? kLongInARow : kInARow;
     // One that is in the middle of its turn comes first, but not where runs at the same time have tried it too often.
     const auto turns = [&](size_t way) {
@@ -83,8 +84,8 @@ class Trials {
     int fewest = turns(likeliest);
     for (size_t way = 0; way < kMostWays; ++way) {
       if (!may_be_fastest(way)) continue;
-      if (const int found = turns(way); found < fewest) {
-        fewest = found;
+      if (const int tries = turns(way); tries < fewest) {
+        fewest = tries;
         least_tried = way;
       }
     }
@@ -92,10 +93,9 @@ class Trials {
       running_.fetch_add(1, std::memory_order_relaxed);  // before it has begun, as others ask in the opposite order
       double least = kNever;
       for (size_t way = 0; way < kMostWays; ++way) {
-        if (may_be_fastest(way)) least = std::min(least, counted(way) * tried_[way].typical());
+        if (may_be_fastest(way)) least = std::min(least, found(way));
       }
-      const bool contends = counted(least_tried) * tried_[least_tried].typical() <= kContends * least;
-      const int length = contends ? in_a_row : kInARow;
+      const int length = found(least_tried) <= kContends * least ? in_a_row : kInARow;
       begin(tried_[least_tried].begun, wanted - in_a_row, in_a_row / length);
       const bool counts = runs_in_a_row(least_tried) > length - kCounted;
       return {least_tried, costs[least_tried], true, counts, false};
@@ -107,8 +107,7 @@ class Trials {
     const auto time = [&](size_t way) {
       // Less is noise. Two readings of a clock with steps of some 20 nanoseconds differ by a step or two.
       constexpr double kClearly = 0.97, kClock = 30;
-      const double nanoseconds = counted(way) * tried_[way].typical();
-      return way == likeliest ? kClearly * nanoseconds - kClock : nanoseconds;
+      return way == likeliest ? kClearly * found(way) - kClock : found(way);
     };
     size_t fastest = likeliest;
     for (size_t way = 0; way < kMostWays; ++way) {
