@@ -28,7 +28,7 @@ void compare(const Kernels& kernels, unsigned seed, int64_t count, bool indexed,
     jobs.draw(indexed);
     const PlanKernels plans = plan_kernels(kernels, jobs.job(), jobs.element_size());
     double best[kPlans];
-    const int after_trials = tried_plan(jobs.job(), plans, kernels.pool_costs(jobs.job(), jobs.element_size()));
+    const int after_trials = tried_plan(jobs.job(), plans);
     time_plans(jobs.job(), plans, best);
     const double least = *std::min_element(best, best + kPlans), off = best[plans.chosen] / least;
     choices.add(off, jobs.text());

@@ -171,7 +171,7 @@ double RoiTensors::seconds(const RoiKernel& kernel, const RoiPlan& plan, Helper*
 std::vector<double> RoiTensors::time_plans(const RoiKernel& kernel, const std::vector<RoiPlan>& plans,
                                            Helper* helper) const {
   constexpr double kSample = 3e-6;  // many steps of a clock
-  constexpr double kLong = 1e-3;    // caches are soon as they stay
+  constexpr double kLong = 1e-3;    // runs that leave the caches as they will stay
   double best = std::numeric_limits<double>::infinity();
   std::vector<std::vector<double>> times(plans.size());
   std::vector<int> runs(plans.size(), 1);

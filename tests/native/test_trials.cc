@@ -97,7 +97,9 @@ void tries_ways() {
     known.back() = last_cost;
     const Trials::Costs costs = costs_of(known);
     std::vector<size_t> times(microseconds.size());
-    size_t in_a_row = 0, last = microseconds.size();
+    const bool is_only_one = known.size() == 1 || last_cost > 10 * Trials::kTried;
+    size_t last = microseconds.size();
+    int counted = Trials::kCounted;  // runs of this turn
     tries.assign(microseconds.size(), 0);
     for (int run = 1;; ++run) {
       trials.count_run();
@@ -105,10 +107,14 @@ void tries_ways() {
       require(turn.is_trial != turn.is_last, "a run is neither a trial nor after the last one");
       if (turn.is_last && run > 32) return turn.way;
       if (turn.is_last) continue;
-      in_a_row = turn.way == last ? in_a_row + 1 : 1;
+      if (turn.way != last) {
+        require(counted == Trials::kCounted && !turn.counts, "of a turn not the last two runs count");
+        counted = 0;
+      }
       last = turn.way;
       ++tries[turn.way];
-      require(in_a_row > 1 || !turn.counts, "the first run of a turn counts");
+      require(is_only_one || turn.counts || counted == 0, "of a turn a run does not count after one that does");
+      counted += turn.counts;
       trials.took(turn, 1000 * (turn.counts ? microseconds[turn.way].at(times[turn.way]++) : 5000));
     }
   };

@@ -82,6 +82,10 @@ double seconds(const PoolJob& job, const PoolKernel& kernel, Line* scratch, int6
   return taken.count() / static_cast<double>(runs);
 }
 
+std::vector<Line> scratch_for(const PoolJob& job, const PoolKernel& kernel) {
+  return std::vector<Line>(kernel.scratch_bytes(job) / sizeof(Line) + 1);
+}
+
 }  // namespace
 
 int64_t Random::log_integer(double least, double most) {
@@ -126,10 +130,10 @@ void WindowJobs::draw(bool indexed) {
 
 PlanKernels plan_kernels(const Kernels& kernels, const PoolJob& job, size_t element_size) {
   PlanKernels plans = {};
-  const PoolCosts costs = kernels.pool_costs(job, element_size);
+  plans.costs = kernels.pool_costs(job, element_size);
   for (int i = 0; i < kPlans; ++i) {
     plans.of[i] = kernels.pool(job, element_size, kPoolPlans[i]);
-    if (costs.of[i] < costs.of[plans.chosen]) plans.chosen = i;
+    if (plans.costs.of[i] < plans.costs.of[plans.chosen]) plans.chosen = i;
   }
   return plans;
 }
@@ -141,7 +145,7 @@ void time_plans(const PoolJob& job, const PlanKernels& plans, double best[kPlans
     best[i] = kNever;
     const PoolKernel* const kernel = plans.of[i];
     if (!kernel) continue;
-    scratch[i].resize(kernel->scratch_bytes(job) / sizeof(Line) + 1);
+    scratch[i] = scratch_for(job, *kernel);
     best[i] = seconds(job, *kernel, scratch[i].data(), 1);
     best[i] = std::min(best[i], seconds(job, *kernel, scratch[i].data(), 1));
     runs[i] = static_cast<int64_t>(kShortest / best[i]) + 1;
@@ -153,15 +157,15 @@ void time_plans(const PoolJob& job, const PlanKernels& plans, double best[kPlans
   }
 }
 
-int tried_plan(const PoolJob& job, const PlanKernels& plans, const PoolCosts& costs) {
+int tried_plan(const PoolJob& job, const PlanKernels& plans) {
   constexpr int kRuns = 96;
   Trials::Costs known;
   known.fill(Trials::kNever);
   std::vector<Line> scratch[kPlans];
   for (int i = 0; i < kPlans; ++i) {
     if (!plans.of[i]) continue;
-    known[i] = costs.of[i];
-    scratch[i].resize(plans.of[i]->scratch_bytes(job) / sizeof(Line) + 1);
+    known[i] = plans.costs.of[i];
+    scratch[i] = scratch_for(job, *plans.of[i]);
   }
   Trials trials;
   for (int run = 0;; ++run) {

@@ -68,6 +68,7 @@ class WindowJobs {
 // What each plan computes the job with; null where it cannot.
 struct PlanKernels {
   const onnx_maxpool::PoolKernel* of[kPlans];
+  onnx_maxpool::PoolCosts costs;
   int chosen;  // by the model
 };
 PlanKernels plan_kernels(const onnx_maxpool::Kernels& kernels, const onnx_maxpool::PoolJob& job, size_t element_size);
@@ -75,8 +76,8 @@ PlanKernels plan_kernels(const onnx_maxpool::Kernels& kernels, const onnx_maxpoo
 // Seconds on one thread, the least of several samples of each plan, in turns; `kNever` of those that cannot.
 void time_plans(const onnx_maxpool::PoolJob& job, const PlanKernels& plans, double best[kPlans]);
 
-// The plan of a node after so many runs of the job as its later trials need, on one thread (plans/trials.h).
-int tried_plan(const onnx_maxpool::PoolJob& job, const PlanKernels& plans, const onnx_maxpool::PoolCosts& costs);
+// The plan of a node on one thread, after its first trials and those that follow after 32 and 64 runs (plans/trials.h).
+int tried_plan(const onnx_maxpool::PoolJob& job, const PlanKernels& plans);
 
 // How well plans were chosen. How far off one is: its time over the best plan's.
 class Choices {

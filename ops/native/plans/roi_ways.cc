@@ -127,10 +127,13 @@ std::vector<Way> Planner::possible_ways(int64_t threads) const {
   return ways;
 }
 
+const Way& Planner::likeliest_of(const Ways& ways, std::initializer_list<WayNumber> numbers) {
+  const auto time = [&](WayNumber number) { return ways[number].mode ? ways[number].time() : Trials::kNever; };
+  return ways[std::min(numbers, [&](WayNumber a, WayNumber b) { return time(a) < time(b); })];
+}
+
 void Planner::other_levels(int64_t threads, Ways& ways) const {
-  const auto time = [](const Way& way) { return way.mode ? way.time() : Trials::kNever; };
-  const size_t of_blocks = time(ways[kOneBlock]) < time(ways[kTables]) ? kOneBlock : kTables;
-  const Way& best = ways[time(ways[kSweep]) < time(ways[of_blocks]) ? kSweep : of_blocks];
+  const Way& best = likeliest_of(ways, {kTables, kOneBlock, kSweep});
   if (!best.mode || best.cycles() <= kWorthATrial) return;
   const int64_t most = &best == &ways[kOneBlock] ? 1 : kMostAtOnce;
   const int levels = best_levels(best.division.sweep, threads, most, best.levels);
@@ -146,14 +149,11 @@ void Planner::other_levels(int64_t threads, Ways& ways) const {
 }
 
 void Planner::other_rest(int64_t threads, Ways& ways) const {
-  const Way* best = &ways[kSeparate];
-  for (const WayNumber number : {kTables, kSweep, kOneBlock}) {
-    if (ways[number].mode && ways[number].time() < best->time()) best = &ways[number];
-  }
+  const Way& best = likeliest_of(ways, {kSeparate, kTables, kSweep, kOneBlock});
   Way& other = ways[kOtherRest];
-  if (best->left == 0) return leave_channels(*best, other);
-  if (best->mode == &RoiKernel::separate) return separate(threads, shape_.blocks, other);
-  shared(best->levels, threads, shape_.blocks, other, best == &ways[kOneBlock] ? 1 : kMostAtOnce);
+  if (best.left == 0) return leave_channels(best, other);
+  if (best.mode == &RoiKernel::separate) return separate(threads, shape_.blocks, other);
+  shared(best.levels, threads, shape_.blocks, other, &best == &ways[kOneBlock] ? 1 : kMostAtOnce);
 }
 
 void Planner::parts_of_rois(int levels, int64_t threads, Way& way) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "plans/roi_cost.h"
@@ -123,6 +124,8 @@ class Planner {
   Work shared_work(int levels, int64_t blocks, int64_t at_once) const;
   Work few_channels_work(int64_t channels) const;
   bool may_share(int levels) const { return fit(shape_, tallest_, levels); }
+  // The one which should take the least, the first of equals.
+  static const Way& likeliest_of(const Ways& ways, std::initializer_list<WayNumber> numbers);
   void other_levels(int64_t threads, Ways& ways) const;
   void other_rest(int64_t threads, Ways& ways) const;
   static void set(Way& way, RoiKernel::Mode RoiKernel::* mode, int levels = 0, int64_t at_once = 1) {
