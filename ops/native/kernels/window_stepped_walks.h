@@ -33,8 +33,8 @@ inline int64_t squares_apart(const PoolAxis& rows, const PoolAxis& columns) {
 }
 
 // What a walk over so many vectors knows (window_walk.h says what it is asked for), of windows that start `step`
-// columns apart and have `kept` rows of the next ones. So many of the last vectors are `missing`: no window reaches them.
-// Sides of squares, which start `apart` rows from one another, are known when code is compiled.
+// columns apart and have `kept` rows of the next ones. So many of the last vectors are `missing`: no window reaches
+// them. Sides of squares, which start `apart` rows from one another, are known when code is compiled.
 template <class Lane, bool indexed, int step_, int kept, int apart, int vectors_, int missing>
 class SteppedWalk {
   using Best = Cells<Lane, indexed>;
