@@ -1,4 +1,5 @@
 // Jobs of windows by every plan of each target.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -254,17 +255,18 @@ std::string words_of(const WindowCase& c) {
          text_of("rows", c.rows) + text_of("columns", c.columns);
 }
 
-bool is_identity(const std::vector<Window>& windows, int64_t size) {
-  bool is = static_cast<int64_t>(windows.size()) == size;
-  for (int64_t i = 0; is && i < size; ++i) is = windows[i].start == i && windows[i].end == i + 1;
-  return is;
+// Whether each window of an axis is one cell: all cells in their order, or some that are as many apart.
+bool has_single_cells(const std::vector<Window>& windows, const PoolAxis& axis) {
+  const bool are_single =
+      std::all_of(windows.begin(), windows.end(), [](const Window& w) { return w.end - w.start == 1; });
+  return are_single && (!axis.even || static_cast<int64_t>(windows.size()) == axis.size);
 }
 
-// Whether each cell is a window. Nodes copy these, the sign of a zero too, and never take another plan for them: which
-// of two equal zeros the others give is not asked (G4).
+// Whether outputs are cells. Nodes copy these, the sign of a zero too, and never take another plan for them: which of
+// two equal zeros the others give is not asked (G4).
 bool is_copied(const WindowCase& c) {
-  return is_identity(c.depth, c.job.depth.size) && is_identity(c.rows, c.job.rows.size) &&
-         is_identity(c.columns, c.job.columns.size);
+  return has_single_cells(c.depth, c.job.depth) && has_single_cells(c.rows, c.job.rows) &&
+         has_single_cells(c.columns, c.job.columns);
 }
 
 void run_plans(const WindowCase& c, bool numbers, size_t offset) {

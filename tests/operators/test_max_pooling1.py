@@ -182,6 +182,33 @@ def test_indices_beyond_32_bits() -> None:
     assert index.ravel().tolist() == [0, 2**31 + 2**16, 2**32 + 2**17]
 
 
+@pytest.mark.parametrize("with_index", [False, True])
+@pytest.mark.parametrize("element_type", ["float", "float16", "uint8", "int64"])
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [
+        ((1, 256, 25, 34), (2, 2)),
+        ((2, 33, 61, 47), (2, 1)),
+        ((1, 12, 19, 103), (1, 3)),
+        ((1, 3, 9, 16, 40), (3, 2, 5)),
+        ((1, 24, 257, 260), (2, 2)),  # leaves the caches
+    ],
+)
+def test_windows_of_one_cell(
+    element_type: str, shape: tuple[int, ...], strides: tuple[int, ...], with_index: bool
+) -> None:
+    """P2: outputs are every second or third cell, as in the coarsest level of a feature pyramid, against slices."""
+    x = mixed(np.random.default_rng(11), shape, dtype_of(element_type))
+    sample = (..., *(slice(None, None, step) for step in strides))
+    session = onnx_maxpool.load(
+        model(NAME, 5, {"X": x}, with_index=with_index, window_size=(1,) * len(strides), strides=strides)
+    )
+    y, *index = onnx_maxpool.run(session, {"X": x})
+    assert_same(y, x[sample])
+    if with_index:
+        assert_same(index[0], np.arange(x.size, dtype=np.uint32).reshape(shape)[sample])
+
+
 @pytest.mark.parametrize("element_type", ["float", "float16", "uint8", "int64"])
 @pytest.mark.parametrize(
     ("shape", "window", "strides"),

@@ -3,7 +3,7 @@
 // There are five plans, of which the caller says which: by rows (window_rows.h), by maps (window_maps.h), by planes
 // (window_planes.h), by lookups (window_lookups.h) and by walks (window_walks.h). window_cost.h tells what each takes.
 // Large windows of narrow elements are pooled by window_large.h where indices are wanted. Where each cell is a window,
-// window_copy.h copies it.
+// window_copy.h copies it; where windows are some of the cells, window_samples.h does.
 #include "kernels/window.h"
 
 #include "kernels/numbers.h"
@@ -16,6 +16,7 @@
 #include "kernels/window_maps.h"
 #include "kernels/window_planes.h"
 #include "kernels/window_rows.h"
+#include "kernels/window_samples.h"
 #include "kernels/window_walks.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
@@ -64,6 +65,7 @@ struct Pools {
   // all windows to be worth its code.
   static constexpr bool kIsHuge = kIndexed && sizeof(Lane) == 8 && sizeof(Element) < 8;
   using Copies = CopyPool<Element, kIndexed>;
+  using Samples = SamplePool<Element, kIndexed>;
   using Planes = PlanesPool<Element, Lane, kIndexed>;
   using Maps = MapPool<Element, Lane, kIndexed>;
   using Walks = WalkPool<Element, Lane, kIndexed>;
@@ -95,6 +97,7 @@ struct Pools {
   // The kernel of a job for which no plan is better than a way of its own; null of others.
   static const PoolKernel* one_way(const PoolJob& job) {
     if (Copies::takes(job)) return kernel_of<Copies>();
+    if (Samples::takes(job)) return kernel_of<Samples>();
     if constexpr (kIndexed && sizeof(Element) <= 2 && sizeof(Lane) >= 4) {
       if (LargeWindowPool<Element>::takes(job)) return kernel_of<LargeWindowPool<Element>>();
     }

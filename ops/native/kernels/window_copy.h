@@ -9,11 +9,25 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
+// Cells one after the other. With indices, cells that are equal have one output, as where windows have several (G4,
+// G5). Not by memcpy, which takes up to five times as long where it leaves the work to the processor (rep movsb of
+// AMD's Zen 3).
+template <bool indexed, class Element>
+void copy_cells(Order job_order, const Element* x, int64_t cells, Element* y) {
+  using V = Vector<Element, kVectorBytes>;
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Element);
+  const TieOrder<Element> order(job_order);
+  const auto output = [&](const V& bits) { return indexed ? order.from_key(order.to_key(bits)) : bits; };
+  int64_t i = 0;
+  for (; i + kLanes <= cells; i += kLanes) {
+    prefetch_next_page(x + i);
+    store(y + i, output(load<V>(x + i)));
+  }
+  if (i < cells) store_n(y + i, output(load_n<V>(x + i, cells - i)), cells - i);
+}
+
 template <class Element, bool indexed>
 class CopyPool : public UnitsOfLines {
-  using V = Vector<Element, kVectorBytes>;
-  static constexpr int64_t kLanes = kVectorBytes / sizeof(Element);
-
  public:
   static bool takes(const PoolJob& job) {
     return is_identity(job.depth) && is_identity(job.rows) && is_identity(job.columns);
@@ -24,26 +38,14 @@ class CopyPool : public UnitsOfLines {
   static void run(const PoolJob& job, int64_t unit, void*) {
     const Window lines = lines_of_unit(job, unit);
     const int64_t begin = lines.start * job.columns.size, end = lines.end * job.columns.size;
-    copy(job.order, static_cast<const Element*>(job.x) + begin, end - begin, static_cast<Element*>(job.y) + begin);
+    copy_cells<indexed>(job.order, static_cast<const Element*>(job.x) + begin, end - begin,
+                        static_cast<Element*>(job.y) + begin);
     if constexpr (indexed) {
       with_indices(job, [&](auto* indices) { number(job, begin, end, indices); });
     }
   }
 
  private:
-  // With indices, cells that are equal have one output, as where windows have several (G4, G5). Not by memcpy, which
-  // takes up to five times as long where it leaves the work to the processor (rep movsb of AMD's Zen 3).
-  static void copy(Order job_order, const Element* x, int64_t cells, Element* y) {
-    const TieOrder<Element> order(job_order);
-    const auto output = [&](const V& bits) { return indexed ? order.from_key(order.to_key(bits)) : bits; };
-    int64_t i = 0;
-    for (; i + kLanes <= cells; i += kLanes) {
-      prefetch_next_page(x + i);
-      store(y + i, output(load<V>(x + i)));
-    }
-    if (i < cells) store_n(y + i, output(load_n<V>(x + i, cells - i)), cells - i);
-  }
-
   // Each cell's position in its plane.
   template <class Index>
   static void number(const PoolJob& job, int64_t begin, int64_t end, Index* indices) {

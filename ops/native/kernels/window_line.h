@@ -95,19 +95,20 @@ class CellReader {
   }
 };
 
+// How far ahead memory is fetched, in cells: whole steps of windows, as there may be rows between these that are not
+// read. No step counts for more than the map, so that the product stays within a plane.
+template <class Element>
+int64_t rows_ahead(const PoolJob& job) {
+  constexpr int64_t kFetched = 8192 / sizeof(Element);
+  const int64_t rows = max<int64_t>(min(job.rows.step, job.rows.size), 1), step = rows * job.columns.size;
+  return step < kFetched ? (kFetched + step - 1) / step * step : step;
+}
+
 // Fills lines from planes of (depth, rows, columns) cells.
 template <class Element, class Lane, bool indexed>
 class LineFiller {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kRowsAtOnce = 4;  // read side by side
-
-  // How far ahead memory is fetched: whole steps of windows, as there may be rows between these that are not read. No
-  // step counts for more than the map, so that the product stays within a plane.
-  static int64_t ahead(const PoolJob& job) {
-    constexpr int64_t kFetched = 8192 / sizeof(Element);
-    const int64_t rows = max<int64_t>(min(job.rows.step, job.rows.size), 1), step = rows * job.columns.size;
-    return step < kFetched ? (kFetched + step - 1) / step * step : step;
-  }
 
   // Whether rows are as short as a few lines of memory, of a tensor that is so small that a cache may hold it: else
   // memory is read in its own order.
@@ -118,7 +119,11 @@ class LineFiller {
 
  public:
   explicit LineFiller(const PoolJob& job)
-      : reader_(job), rows_(job.rows.size), width_(job.columns.size), ahead_(ahead(job)), are_near_(are_near(job)) {}
+      : reader_(job),
+        rows_(job.rows.size),
+        width_(job.columns.size),
+        ahead_(rows_ahead<Element>(job)),
+        are_near_(are_near(job)) {}
 
   using Watch = typename CellReader<Element, Lane, indexed>::Watch;
 
