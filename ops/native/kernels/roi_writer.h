@@ -81,7 +81,8 @@ class BinWriter {
     if (kHasFourBins && bins_ == kFourBins && channels == kLanes) return write_four(from, out);
     if (bins_ <= kBlockLanes) return write_blocks(from, channels, out);
     if (channels < kLanes) {
-      while (end > 0) end = write_part(from, channels, out, end, kLanes, copy);
+      end = write_part(from, channels, out, end, kLanes, copy);
+      if (end > 0) write_some_channels(from, channels, out, end - kLanes, copy);
       return;
     }
     if (rest <= kFewBins) {
@@ -163,6 +164,25 @@ class BinWriter {
       store_n(out + c * pitch + first, square[c], end - first, out + channels * pitch);
     }
     return first;
+  }
+
+  // The strips from this one down to the first, where channels are missing. Each is whole.
+  ONNX_MAXPOOL_NOINLINE void write_some_channels(const V* from, int channels, Key* out, int64_t first,
+                                                 Copy& streamed) const {
+    const ValueOrder<Key> order = order_;
+    const int64_t pitch = pitch_;
+    Copy copy = streamed;
+    for (; first >= 0; first -= kLanes) {
+      V square[kLanes];
+      for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
+      transpose<Key, kLanes>(square);
+      Key* to = out + first;
+      for (int c = 0; c < channels; ++c, to += pitch) {
+        store(to, square[c]);
+        if (c % 2) copy.step();
+      }
+    }
+    streamed = copy;
   }
 
   // The bins from `first` on, one by one: of a few that is cheaper than to transpose a strip.

@@ -39,7 +39,7 @@ class Walk {
         column_(job.columns.first),
         count_(job.columns.count),
         vectors_(walk_vectors(job.columns, kLanes)),
-        is_far_(tensor_bytes<indexed>(job, sizeof(Element)) > kFar),
+        is_far_(tensor_bytes<indexed>(job, sizeof(Element)) > kFar && !foresees_rows(width_)),
         has_own_walk_(has_own_walk<Lane, indexed>(job)),
         bests_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
         parts_{has_own_walk_ ? Doublings() : Doublings(job.rows),
@@ -195,6 +195,13 @@ class Walk {
   LaneLimits<Lane, indexed> limits_from(int64_t vector) const {
     const int64_t column = column_ + vector * kLanes;
     return {-column, width_ - column};
+  }
+
+  // Whether rows are so short that walks take little else than what comes next in memory, which processors foresee.
+  // With AVX-512 this was not measured.
+  static bool foresees_rows(int64_t width) {
+    constexpr int64_t kLongRow = 256 / sizeof(Element);
+    return kVectorBytes < 64 && width < kLongRow;
   }
 
   // A share of the next band's rows and outputs, in the order of memory: what a line of a walk takes,
