@@ -110,7 +110,7 @@ struct LanesApart {
 };
 
 template <class Key, int bytes>
-struct SlideDown {
+struct Slides {
   static constexpr int kLanes = bytes / sizeof(Key);
   static void run(Random& random) {
     if constexpr (bytes == kVectorBytes) {
@@ -128,6 +128,8 @@ struct SlideDown {
       slide(std::integral_constant<int, 3>());
       slide(std::integral_constant<int, 4>());
       slide(std::integral_constant<int, 6>());
+      expect_lanes<Key>("slide_up_lane", slide_up_lane<Key>(a.vector(), b.vector()),
+                        [&](int i) { return both(i + kLanes - 1); });
     }
   }
 };
@@ -283,7 +285,7 @@ void test_shuffle() {
   for_each_vector<Concat>();
   for_each_vector<FourthLanes>();
   for_each_vector<LanesApart>();
-  for_each_vector<SlideDown>();
+  for_each_vector<Slides>();
   for_each_vector<Combine>();
   for_each_vector<Blocks>();
   for_each_vector<Halves>();

@@ -213,5 +213,13 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_down(const Cells<Lane, indexed>& c
   return moved([](V v, V after) ONNX_MAXPOOL_INLINED { return slide_down_lanes<Lane, n>(v, after); }, cells, next);
 }
 
+// Lane i is the one before that of `cells`; the first is the last of `before`.
+template <class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_up(const Cells<Lane, indexed>& before,
+                                                 const Cells<Lane, indexed>& cells) {
+  using V = Vector<Lane, kVectorBytes>;
+  return moved([](V v, V after) ONNX_MAXPOOL_INLINED { return slide_up_lane<Lane>(v, after); }, before, cells);
+}
+
 }  // namespace
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -154,7 +154,9 @@ class JobCost {
     constexpr int64_t kWalked = kVectorBytes == 64 && !indexed ? 4 : 2;  // about as many vectors at once
     const WalksCost& cost = costs_.walks;
     const PoolAxis &rows = job_.rows, &columns = job_.columns;
-    const WalkVectors found = walk_vectors(columns, kLanes);
+    // Float and double are walked as numbers, and more of their windows have code of their own then.
+    using Walked = typename std::conditional<indexed, Lane, typename PooledAs<Lane>::type>::type;
+    const WalkVectors found = walk_vectors<Walked, indexed>(job_);
     const int64_t at_once = lines_per_unit(job_) < kBand ? lines_per_unit(job_) : kBand;
     const int64_t bands = (rows.count + at_once - 1) / at_once;
     const int64_t tails = tails_at_once<Lane, indexed>(job_, element_size_);
@@ -163,8 +165,6 @@ class JobCost {
     const double read = of_line * static_cast<double>(columns.step), written = static_cast<double>(found.written);
     const int64_t before = kept_rows(rows);                                      // rows of a band's first window
     const int64_t known = (rows.length - before) * rows.count + before * bands;  // rows of a slice
-    // Float and double are walked as numbers, and more of their windows have code of their own then.
-    using Walked = typename std::conditional<indexed, Lane, typename PooledAs<Lane>::type>::type;
     const bool is_short = has_own_walk<Walked, indexed>(job_);
     // Groups of rows are doubled before a band's first line, too.
     const double groups = lines_ + product(depth_.count, before / rows.step * bands);

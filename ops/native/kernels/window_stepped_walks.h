@@ -2,6 +2,12 @@
 // all windows, another the second ones, and so on. A window may have one column of the next.
 //
 //   step 2   x0 x1 x2 x3 | x4 x5 x6 x7   first   x0 x2 x4 x6    second   x1 x3 x5 x7    next   x2 x4 x6 x8
+//
+// Or one of the window before, where the first column is padding and so is not read. Then windows that fill vectors
+// take no column of another one (32 columns with windows of three and a padding of one); but a walk knows no column
+// before it, so that it has to take whole lines.
+//
+//   padding 1   x0 x1 x2 x3 | x4 x5 x6 x7   second   x0 x2 x4 x6    third   x1 x3 x5 x7    before   -- x1 x3 x5
 #pragma once
 
 #include "kernels/window_doublings.h"
@@ -25,6 +31,23 @@ bool is_stepped(const PoolAxis& rows, const PoolAxis& columns) {
          columns.step >= 2 && columns.step <= kMostColumnsStepped<Lane> && columns.length <= columns.step + 1;
 }
 
+// Vectors of windows that are walked at once: as many as there are registers for to read, or fewer, where their code is
+// not worth its size.
+template <class Lane, int step>
+constexpr int kSteppedAtOnce = (kVectorBytes == 64 && kAreNumbers<Lane> ? 8 : 4) / step;
+
+// Whether each window takes its first column from the window before, and no window any of the next.
+template <class Lane, bool indexed>
+bool takes_column_before(const PoolJob& job) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  const PoolAxis& columns = job.columns;
+  if (columns.first != -1 || columns.length != columns.step + 1 || !is_stepped<Lane>(job.rows, columns)) return false;
+  if (indexed && has_slices(job)) return false;  // those have no walks of their own
+  const int64_t most = kLanes * (columns.step == 2 ? kSteppedAtOnce<Lane, 2> : kSteppedAtOnce<Lane, 3>);
+  const bool fills_vectors = columns.count % kLanes == 0 && columns.count * columns.step <= columns.size;
+  return fills_vectors && columns.count <= most;
+}
+
 // Of the most common ones, squares that start one row apart or as many rows as columns, how many rows apart; 0 of
 // others.
 inline int64_t squares_apart(const PoolAxis& rows, const PoolAxis& columns) {
@@ -45,7 +68,10 @@ class SteppedWalk {
 
   template <class Parts>
   SteppedWalk(const PoolJob& job, const Parts&)
-      : rows_(job.rows.length), rows_apart_(job.rows.step), columns_(job.columns.length) {}
+      : rows_(job.rows.length),
+        rows_apart_(job.rows.step),
+        columns_(job.columns.length),
+        takes_before_(takes_column_before<Lane, indexed>(job)) {}
 
   static constexpr int64_t beyond() { return 0; }
 
@@ -85,7 +111,9 @@ class SteppedWalk {
       }
       if constexpr (length.value > step) edge[0] = of_columns<1>(here);
     };
-    if (length() == 1) {
+    if (length() == step + 1 && takes_before_) {
+      windows_with_before(here, found);
+    } else if (length() == 1) {
       all(Number<1>());
     } else if (length() == 2) {
       all(Number<2>());
@@ -125,6 +153,21 @@ class SteppedWalk {
     if constexpr (step == 3) return best_odd_lanes<step, count>(here);
   }
 
+  ONNX_MAXPOOL_INLINE static Best last_column(const Best* here) {
+    if constexpr (step == 2) return in_order(every_other_lane<1>(here[0], here[1]));
+    if constexpr (step == 3) return odd_lanes<step, step - 1>(here);
+  }
+
+  ONNX_MAXPOOL_INLINE static void windows_with_before(const Best* here, Best* found) {
+    Best before = padding<Lane, indexed>();
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      const Best last = last_column(here + v * step);
+      found[v] = either(of_columns<step>(here + v * step), slid_up(before, last));
+      before = last;
+    }
+  }
+
   template <int length>
   ONNX_MAXPOOL_INLINE static Best window(const Best* here, const Best& next) {
     if constexpr (length <= step) return of_columns<length>(here);
@@ -132,6 +175,7 @@ class SteppedWalk {
   }
 
   const int64_t rows_, rows_apart_, columns_;
+  const bool takes_before_;
   Best known_[kept > 0 ? kept : 1][kRead];  // of those rows the best of the last one, of the last two
 };
 

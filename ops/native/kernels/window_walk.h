@@ -36,9 +36,8 @@ class Walk {
         width_(job.columns.size),
         rows_(job.rows.size),
         slice_(rows_ * width_),
-        column_(job.columns.first),
+        vectors_(walk_vectors<Lane, indexed>(job)),
         count_(job.columns.count),
-        vectors_(walk_vectors(job.columns, kLanes)),
         is_far_(tensor_bytes<indexed>(job, sizeof(Element)) > kFar && !foresees_rows(width_)),
         has_own_walk_(has_own_walk<Lane, indexed>(job)),
         bests_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
@@ -93,7 +92,7 @@ class Walk {
     }
     const int64_t row_step = job_.rows.step;
     const CellReader<Element, Lane, indexed> reader = reader_;
-    const int64_t begin = first_vector * kLanes, column = column_ + begin * step, count = count_;
+    const int64_t begin = first_vector * kLanes, column = vectors_.column + begin * step, count = count_;
     const int64_t lines = band.end - band.begin, width = width_, last_row = rows_ - 1;
     const bool is_before_tail = band.known_tail >= 0 && first_vector + vectors + 1 == vectors_.read;
     const RowLine bests = bests_, of_right = is_before_tail ? tails_.edges(band.known_tail) : bests;
@@ -193,7 +192,7 @@ class Walk {
 
   // Of a line's vector.
   LaneLimits<Lane, indexed> limits_from(int64_t vector) const {
-    const int64_t column = column_ + vector * kLanes;
+    const int64_t column = vectors_.column + vector * kLanes;
     return {-column, width_ - column};
   }
 
@@ -229,8 +228,9 @@ class Walk {
   const PoolJob& job_;
   const CellReader<Element, Lane, indexed> reader_;
   const Element* const x_;
-  const int64_t width_, rows_, slice_, column_, count_;
+  const int64_t width_, rows_, slice_;
   const WalkVectors vectors_;
+  const int64_t count_;
   const bool is_far_, has_own_walk_;
   LaneLimits<Lane, indexed> at_first_[3], at_last_[6], all_lanes_{0, kLanes};
   const RowLine bests_;  // a vector or two for each line

@@ -33,15 +33,20 @@ constexpr bool kHasTails = sizeof(Lane) >= 4 && (kVectorBytes == 64 ? indexed : 
 
 // Of a line: vectors of windows, and of the map's columns that these reach, in groups of as many as windows are columns
 // apart. No window reaches further than into the next group. So many vectors of the last group have no such column.
+// `column` is the first that is read: not the first window's where windows take one from the window before.
 struct WalkVectors {
-  int64_t written, read, missing;
+  int64_t written, read, missing, column;
 };
-inline WalkVectors walk_vectors(const PoolAxis& columns, int64_t lanes) {
-  const int64_t written = (columns.count + lanes - 1) / lanes, reached = reach_of(columns),
-                map_end = columns.size - columns.first;
-  const int64_t wanted = min(reached, map_end), step = columns.step;
-  const int64_t read = wanted > written * lanes * step ? written + 1 : written;
-  return {written, read, min(step - 1, read * step - (wanted + lanes - 1) / lanes)};
+template <class Lane, bool indexed>
+WalkVectors walk_vectors(const PoolJob& job) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  const PoolAxis& columns = job.columns;
+  const bool takes_before = takes_column_before<Lane, indexed>(job);
+  const int64_t written = (columns.count + kLanes - 1) / kLanes, column = columns.first + takes_before,
+                reached = reach_of(columns) - takes_before;
+  const int64_t wanted = min(reached, columns.size - column), step = columns.step;
+  const int64_t read = wanted > written * kLanes * step ? written + 1 : written;
+  return {written, read, min(step - 1, read * step - (wanted + kLanes - 1) / kLanes), column};
 }
 
 constexpr int64_t kMostTailVectors = 256;  // of rows
@@ -57,7 +62,7 @@ int64_t tails_at_once(const PoolJob& job, int64_t element_size) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
   if (!kHasTails<Lane, indexed> || element_size != sizeof(Lane)) return 0;
   if (!is_flat(job) || job.planes < 2 || rows.count > kBand || rows.first > 0) return 0;
-  const int64_t read = walk_vectors(columns, kLanes).read, windows = columns.count - (read - 1) * kLanes;
+  const int64_t read = walk_vectors<Lane, indexed>(job).read, windows = columns.count - (read - 1) * kLanes;
   if (read < 2 || read > kMostRead) return 0;
   // Without indices two vectors are mostly walked at once: one alone would take as long.
   if (!indexed && read % 2 == 0) return 0;

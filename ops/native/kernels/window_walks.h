@@ -154,9 +154,7 @@ class Walks {
   }
   template <int step, int kept, int apart, class Write>
   ONNX_MAXPOOL_INLINE void pool_apart(const Band& band, const Write& write) {
-    // Vectors of a row that there are registers for, or fewer, where their code is not worth its size.
-    constexpr int kRead = kVectorBytes == 64 && kAreNumbers<Lane> ? 8 : 4, kAtOnce = kRead / step;
-    each_walk<kAtOnce>(band, [&](auto number, int64_t first) ONNX_MAXPOOL_INLINED {
+    each_walk<kSteppedAtOnce<Lane, step>>(band, [&](auto number, int64_t first) ONNX_MAXPOOL_INLINED {
       const bool is_last = first + number.value == walk_.vectors() && band.tails_wanted == 0;
       with_missing<step>(is_last ? walk_.missing() : 0, [&](auto missing) ONNX_MAXPOOL_INLINED {
         using Windows = SteppedWalk<Lane, indexed, step, kept, apart, number.value, missing.value>;

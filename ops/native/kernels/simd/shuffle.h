@@ -158,6 +158,23 @@ inline V slide_down_lanes(V v, V next) {
 #endif
 }
 
+// Lane i of the result is the lane before the i-th one of `v`, of which `before` has the first one's in its last lane.
+template <class Key, class V>
+inline V slide_up_lane(V before, V v) {
+#if defined(__AVX512BW__)
+  const __m512i lower = reinterpret_cast<__m512i>(before), upper = reinterpret_cast<__m512i>(v);
+  if constexpr (sizeof(Key) >= 4) return slide_down_lanes<Key, sizeof(V) / sizeof(Key) - 1>(before, v);
+  const __m512i blocks = _mm512_maskz_alignr_epi64(0xff, upper, lower, 6);  // a block before
+  return reinterpret_cast<V>(_mm512_alignr_epi8(upper, blocks, 16 - sizeof(Key)));
+#elif defined(__AVX2__)
+  const __m256i lower = reinterpret_cast<__m256i>(before), upper = reinterpret_cast<__m256i>(v);
+  const __m256i blocks = _mm256_permute2x128_si256(lower, upper, 0x21);
+  return reinterpret_cast<V>(_mm256_alignr_epi8(upper, blocks, 16 - sizeof(Key)));
+#else
+  return slide_down_lanes<Key, sizeof(V) / sizeof(Key) - 1>(before, v);
+#endif
+}
+
 // Halves of blocks: all lower ones, then all upper ones.
 template <int words>
 struct EveryOtherWord {
