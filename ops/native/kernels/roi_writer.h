@@ -149,6 +149,12 @@ class BinWriter {
     }
   }
 
+  // Of as many bins as a vector has lanes, a vector for each channel.
+  ONNX_MAXPOOL_INLINE static void transpose_strip(ValueOrder<Key> order, const V* bins, V* square) {
+    for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(bins[i]);
+    transpose<Key, kLanes>(square);
+  }
+
   // The last strip before `end`, of strips of so many bins, where channels may be missing, and nothing may stick out of
   // the block: others write beside it. Returns where the strip begins.
   ONNX_MAXPOOL_NOINLINE int64_t write_part(const V* from, int channels, Key* out, int64_t end, int64_t strip,
@@ -157,8 +163,7 @@ class BinWriter {
     const ValueOrder<Key> order = order_;
     const int64_t pitch = pitch_;
     V square[kLanes];
-    for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
-    transpose<Key, kLanes>(square);
+    transpose_strip(order, from + first, square);
     for (int c = 0; c < channels; ++c) {
       if (c % 2) copy.step();
       store_n(out + c * pitch + first, square[c], end - first, out + channels * pitch);
@@ -174,8 +179,7 @@ class BinWriter {
     Copy copy = streamed;
     for (; first >= 0; first -= kLanes) {
       V square[kLanes];
-      for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
-      transpose<Key, kLanes>(square);
+      transpose_strip(order, from + first, square);
       Key* to = out + first;
       for (int c = 0; c < channels; ++c, to += pitch) {
         store(to, square[c]);
@@ -212,8 +216,7 @@ class BinWriter {
     Copy copy = streamed;
     for (; first >= 0; first -= kStrip) {
       V square[kLanes];
-      for (int i = 0; i < kLanes; ++i) square[i] = order.from_key(from[first + i]);
-      transpose<Key, kLanes>(square);
+      transpose_strip(order, from + first, square);
 #pragma GCC unroll 32
       for (int c = 0; c < kLanes; ++c) {
         store(out + c * pitch + first, square[c]);
