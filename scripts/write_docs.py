@@ -30,7 +30,8 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from words import bad_batches  # noqa: E402
-from words.bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS  # noqa: E402
+from words.bad_arguments import BAD_ARGUMENTS  # noqa: E402
+from words.bad_commands import BAD_COMMANDS  # noqa: E402
 from words.bad_conversions import BAD_CONVERTED, BAD_EXPORTS  # noqa: E402
 from words.bad_inputs import BAD_INPUTS  # noqa: E402
 from words.bad_models import BAD_CONTENTS, BAD_MODELS  # noqa: E402

@@ -20,7 +20,7 @@ from onnx_maxpool.machine import cpus
 
 # What takes gigabytes or minutes, the extra `test` does without. scripts/check does not: it says so here.
 NEEDED_BY = {
-    "cv2": [],  # adapters/test_static.py marks what needs it
+    "cv2": [],  # adapters/test_static_models.py marks what needs it
     "ray": ["adapters/test_ray.py"],
     "torch": ["operators/test_against_torch.py", "adapters/test_torch.py"],
     "tract": [],  # likewise

@@ -19,6 +19,7 @@ import onnxruntime_extensions
 import pytest
 from builders import MODELS
 from onnx import TensorProto, helper, numpy_helper, parser
+from support import known_sessions, one_node
 from support.one_node import Array, assert_same, random_rois, reference_rois, roi_model
 
 import onnx_maxpool
@@ -71,6 +72,23 @@ def test_a_proto_too_large_to_serialize(monkeypatch: pytest.MonkeyPatch) -> None
     session = onnx_maxpool.load(proto)
     assert_same(run(session), reference_rois(roi_model(), X, ROIS) + weights)
     assert proto.SerializeToString() == before
+
+
+def test_a_model_beyond_protobufs_limit_whatever_the_current_folder_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, rois = known_sessions.X, known_sessions.ROIS
+    proto = one_node.model("MaxRoiPool", 22, {"X": x, "rois": rois}, pooled_shape=(7, 7), spatial_scale=0.5)
+    proto.graph.initializer.append(numpy_helper.from_array(x, "X"))
+    del proto.graph.input[0]
+    (tmp_path / "weights").write_text("another file")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("onnx_maxpool.adapters.onnxruntime.PROTOBUF_LIMIT", 100)
+    before = proto.SerializeToString()
+    (y,) = onnx_maxpool.load(proto, known_sessions.one_thread()).run(None, {"rois": rois})
+    assert_same(y, known_sessions.EXPECTED)
+    assert proto.SerializeToString() == before
+    assert (tmp_path / "weights").read_text() == "another file"
 
 
 def test_a_model_of_more_than_2_gib(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
-"""`compare` and `run --save-inputs`, on networks: what is said of our nodes, what of the rest, and the exit codes."""
+"""`compare` on networks: what is said of our nodes, how far outputs may be apart, and the exit codes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,8 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from builders import MODELS
-from onnx import helper, numpy_helper
 from onnx.reference.ops.op_relu import Relu
+from support.comparing import SIZES, Command, network, row
 
 import onnx_maxpool
 from onnx_maxpool import reference_evaluator, to_portable
@@ -23,76 +20,11 @@ from onnx_maxpool.cli.comparison import compare, compare_nodes, deviation
 from onnx_maxpool.cli.inputs import model_inputs
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.graph.reading import read_model
-from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.roi import roi_max
 from onnx_maxpool.samples.fast_rcnn import HeadSize, fast_rcnn_head, write_weights
 from onnx_maxpool.types import Array
 
 pytestmark = pytest.mark.slow("runs whole models in two runtimes")
-
-Command = Callable[..., tuple[int, str]]
-SIZES = ["--dim", "N=2", "--dim", "H=40", "--dim", "W=56", "--dim", "R=9"]
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Runs `onnx-maxpool` in this process: exit code and stdout. Whatever it writes to stderr is an error."""
-    monkeypatch.setenv("COLUMNS", "250")
-
-    def called(*arguments: str | Path) -> tuple[int, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        assert err == ""
-        return int(stopped.value.code or 0), out
-
-    return called
-
-
-def network(seed: int = 0) -> onnx.ModelProto:
-    """Two Conv and Relu, MaxRoiPool on an eighth of the image's cells, and two Gemm, of random weights."""
-    random = np.random.default_rng(seed)
-    shapes = {"w1": (16, 3, 3, 3), "w2": (32, 16, 3, 3), "w3": (32 * 49, 64), "w4": (64, 10)}
-    weights = {
-        name: (random.standard_normal(shape) / np.sqrt(np.prod(shape[1:] if len(shape) == 4 else shape[:1]))).astype(
-            "f4"
-        )
-        for name, shape in shapes.items()
-    }
-    nodes = [
-        helper.make_node("Conv", ["image", "w1"], ["c1"], strides=[2, 2], pads=[1, 1, 1, 1]),
-        helper.make_node("Relu", ["c1"], ["r1"]),
-        helper.make_node("Conv", ["r1", "w2"], ["c2"], pads=[1, 1, 1, 1]),
-        helper.make_node("Relu", ["c2"], ["features"]),
-        helper.make_node(
-            "MaxRoiPool", ["features", "rois"], ["pooled"], name="pool", pooled_shape=[7, 7], spatial_scale=0.5
-        ),
-        helper.make_node("Flatten", ["pooled"], ["flat"]),
-        helper.make_node("Gemm", ["flat", "w3"], ["hidden"]),
-        helper.make_node("Relu", ["hidden"], ["active"]),
-        helper.make_node("Gemm", ["active", "w4"], ["scores"]),
-    ]
-    value = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes,
-        "network",
-        [value("image", onnx.TensorProto.FLOAT, ["N", 3, "H", "W"]), value("rois", onnx.TensorProto.FLOAT, ["R", 5])],
-        [value("scores", onnx.TensorProto.FLOAT, ["R", 10])],
-        [numpy_helper.from_array(array, name) for name, array in weights.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    onnx.save_model(network(), tmp_path / "network.onnx")
-    return tmp_path / "network.onnx"
-
-
-def row(out: str, start: str) -> list[str]:
-    """The words of the one line that starts so."""
-    (line,) = (line for line in out.splitlines() if line.startswith(start))
-    return line.split()
 
 
 def test_a_network_passes_though_its_last_digits_differ(command: Command, path: Path) -> None:
@@ -204,70 +136,6 @@ def test_two_models_with_rois_get_what_both_accept() -> None:
     assert model_inputs(coarse, dims={"N": 2})["rois"].max() > 60
 
 
-SAMPLES = {
-    "roi_in_loop": {"'pooled' in graph, 'Loop' body": "4 equal"},
-    "roi_in_if": {
-        "'pooled_mirrored' in graph, 'If' then_branch": "1 equal",
-        "'pooled' in graph, 'If' else_branch": "0 did not run on these inputs",
-    },
-    "roi_in_function": {"'pooled' in function onnx_maxpool.example::PoolBoxes": "2 equal"},
-    "region_search": {"'pooled' in graph": "1 equal"},
-    "spatial_pyramid": {f"'{level}' in graph": "1 equal" for level in ("whole", "quarters", "sixteenths", "finest")},
-}
-"""What is said of each node: how often it ran, and the verdict."""
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_nodes_of_subgraphs_and_functions(command: Command, tmp_path: Path, name: str) -> None:
-    path, *_ = MODELS[name].write(tmp_path)
-    np.savez(tmp_path / "inputs.npz", **MODELS[name].inputs())
-    code, out = command("compare", path, "--input", tmp_path / "inputs.npz")
-    assert code == 0
-    for node, said in SAMPLES[name].items():
-        assert any(node in line and " ".join(line.split()).endswith(said) for line in out.splitlines()), (node, out)
-    ran = sum(not said.startswith("0 ") for said in SAMPLES[name].values())
-    left_out = f", {len(SAMPLES[name]) - ran} not compared" if ran < len(SAMPLES[name]) else ""
-    assert f"Our nodes: {ran} equal{left_out}. " in out
-
-
-SINGLE = [name for name in MODELS if name.startswith(("max_roi_pool", "max_pooling1", "adaptive_max_pool"))]
-
-
-@pytest.mark.parametrize("name", SINGLE)
-def test_nodes_of_every_operator_and_type(name: str) -> None:
-    """Values and indices both: an evaluation that is one cell off, or gives another index, is found."""
-    model = MODELS[name].builder()
-    (node,) = compare_nodes(model, MODELS[name].inputs())
-    assert (node.runs, node.difference, node.not_compared) == (1, None, None)
-
-
-def test_a_wrong_index_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    definition = operator("AdaptiveMaxPool")
-
-    def off(*inputs: Array, **attributes: Any) -> tuple[Array, ...]:
-        y, *index = definition.evaluate(*inputs, **attributes)
-        return (y, *(i + 1 for i in index))
-
-    monkeypatch.setattr("onnx_maxpool.cli.comparison.operator", lambda _: replace(definition, evaluate=off))
-    name = "adaptive_max_pool_8_float_int64"
-    (node,) = compare_nodes(MODELS[name].builder(), MODELS[name].inputs())
-    assert node.difference is not None
-    assert node.difference.startswith("run 1: Indices: 42 of 42 cells differ")
-
-
-def test_which_run_of_a_loop_differs(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = iter(range(4))
-
-    def off(*arguments: Any, **settings: Any) -> Array:
-        return roi_max(*arguments, **settings) + (next(calls) == 2)
-
-    monkeypatch.setattr("onnx_maxpool.operators.max_roi_pool.roi_max", off)
-    (node,) = compare_nodes(MODELS["roi_in_loop"].builder(), MODELS["roi_in_loop"].inputs())
-    assert node.runs == 4
-    assert node.difference is not None
-    assert node.difference.startswith("run 3: Y: 81 of 81 cells differ")
-
-
 def test_the_head_of_fast_rcnn(command: Command, tmp_path: Path) -> None:
     size = HeadSize(channels=8, hidden=32, classes=3, name="head")
     write_weights(tmp_path, size)
@@ -278,129 +146,6 @@ def test_the_head_of_fast_rcnn(command: Command, tmp_path: Path) -> None:
     assert code == 0
     assert row(out, "MaxRoiPool-22")[-1] == "equal"
     assert {row(out, name)[-1] for name in ("cls_score", "bbox_pred")} <= {"equal", "tolerance"}
-
-
-def test_functions_of_another_opset(tmp_path: Path, command: Command) -> None:
-    """To inline the function, ONNX converts it; its node is still called what the model calls it."""
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["": 22, "f": 1]>
-        g (float[1,1,8,8] X, float[3,5] rois) => (float[3,1,2,2] Y) { Y = f.pool (X, rois) }
-        <domain: "f", opset_import: ["": 18]> pool (a, b) => (c) {
-            d = Relu (a)
-            c = MaxRoiPool <pooled_shape = [2, 2]> (d, b)
-        }"""
-    )
-    onnx.save_model(model, tmp_path / "function.onnx")
-    np.save(tmp_path / "rois.npy", np.zeros((3, 5), "f4"))
-    code, out = command("compare", tmp_path / "function.onnx", "--input", f"rois={tmp_path}/rois.npy")
-    assert (code, row(out, "MaxRoiPool-1 ")) == (0, ["MaxRoiPool-1", "'c'", "in", "function", "f::pool", "1", "equal"])
-
-
-def test_a_node_that_cannot_be_compared_says_so(tmp_path: Path, command: Command) -> None:
-    """onnx does not know com.microsoft's operators, nor the type behind them; the model's own outputs are compared."""
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["": 22, "com.microsoft": 1]>
-        g (float[1,1,8,8] X, float[3,5] rois) => (float[3,1,2,2] Y, float[3,1,2,2] Z) {
-            a = com.microsoft.Gelu (X)
-            Y = MaxRoiPool <pooled_shape = [2, 2]> (a, rois)
-            Z = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
-        }"""
-    )
-    path = tmp_path / "gelu.onnx"
-    onnx.save_model(model, path)
-    np.savez(tmp_path / "inputs.npz", X=np.ones((1, 1, 8, 8), "f4"), rois=np.zeros((3, 5), "f4"))
-    code, out = command("compare", path, path, "--input", tmp_path / "inputs.npz")
-    assert code == 0
-    said = "not compared: MaxRoiPool-22: the element type of X 'a' is not known to ONNX's inference"
-    assert sum(said in line for line in out.splitlines()) == 2
-    assert "Our nodes: 2 equal, 2 not compared. Outputs are equal." in out
-
-
-def test_a_function_that_cannot_be_inlined_says_so(tmp_path: Path, command: Command) -> None:
-    """ONNX does not convert a function to an older opset; ONNX Runtime runs it all the same."""
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["": 11, "f": 1]>
-        g (float[1,1,8,8] X, float[3,5] rois) => (float[3,1,2,2] Y, float[3,1,2,2] Z) {
-            Y = f.pool (X, rois)
-            Z = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
-        }
-        <domain: "f", opset_import: ["": 22]> pool (a, b) => (c) {
-            d = Relu (a)
-            c = MaxRoiPool <pooled_shape = [2, 2]> (d, b)
-        }"""
-    )
-    onnx.save_model(model, tmp_path / "function.onnx")
-    code, out = command("compare", tmp_path / "function.onnx")
-    assert (code, row(out, "MaxRoiPool-1 ")) == (0, ["MaxRoiPool-1", "'Z'", "in", "graph", "1", "equal"])
-    said = " ".join(row(out, "MaxRoiPool-22 "))
-    assert said.startswith(
-        "MaxRoiPool-22 'c' in function f::pool 0 not compared: the model's function f::pool cannot be"
-    )
-    assert "Our nodes: 1 equal, 1 not compared. " in out
-
-
-def test_constants_that_onnxruntime_folds() -> None:
-    """Their node runs while the session is made, and not on the inputs."""
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["": 22]> g (float[3,5] rois) => (float[3,1,2,2] Y, float[3,1,2,2] Z)
-        { Z = Relu (Y)  Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois) }"""
-    )
-    del model.graph.node[:]
-    model.graph.node.append(helper.make_node("MaxRoiPool", ["X", "constant"], ["Y"], pooled_shape=[2, 2]))
-    model.graph.node.append(helper.make_node("Relu", ["Y"], ["Z"]))
-    for name, array in {"X": np.ones((1, 1, 8, 8), "f4"), "constant": np.zeros((3, 5), "f4")}.items():
-        model.graph.initializer.append(numpy_helper.from_array(array, name))
-    (node,) = compare_nodes(model, {"rois": np.zeros((3, 5), "f4")})
-    assert (node.runs >= 1, node.difference) == (True, None)
-
-
-def test_observed_sessions_live_beside_python_ones() -> None:
-    """Their operators are another domain of onnxruntime-extensions, whose older sessions go on."""
-    model, inputs = MODELS["max_roi_pool_22_float16"].builder(), MODELS["max_roi_pool_22_float16"].inputs()
-    python = onnx_maxpool.load(model, implementation="python")
-    expected = onnx_maxpool.run(onnx_maxpool.load(model), inputs)
-    for _ in range(2):
-        assert compare_nodes(model, inputs)[0].runs == 1
-        np.testing.assert_array_equal(onnx_maxpool.run(python, inputs)[0], expected[0])
-
-
-@pytest.mark.parametrize("name", ["max_roi_pool_22_bfloat16", "max_roi_pool_1_float16"])
-def test_saved_inputs_are_read_again(command: Command, tmp_path: Path, name: str) -> None:
-    path, *_ = MODELS[name].write(tmp_path)
-    sizes = [word for dim in ("N=2", "C=3", "H=20", "W=30", "R=6") for word in ("--dim", dim)]
-    data = tmp_path / "data"
-    code, out = command("run", path, *sizes, "--seed", "7", "--save-inputs", data, "--out", data)
-    assert code == 0
-    for file in ("input_0.pb", "input_1.pb", "output_0.pb"):
-        assert f"wrote {data / file}" in out
-    drawn = model_inputs(read_model(path), dims={"N": 2, "C": 3, "H": 20, "W": 30, "R": 6}, seed=7)
-    read = model_inputs(read_model(path), [str(data)])
-    assert list(read) == list(drawn) == ["X", "rois"]
-    for input_name, array in drawn.items():
-        assert (read[input_name].dtype, read[input_name].tobytes()) == (array.dtype, array.tobytes())
-    assert command("run", path, "--input", data, "--out", tmp_path / "again")[0] == 0
-    assert (tmp_path / "again" / "output_0.pb").read_bytes() == (data / "output_0.pb").read_bytes()
-    assert command("compare", path, "--input", data)[0] == 0
-
-
-def test_inputs_of_a_run_that_fails_are_kept(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    np.save(tmp_path / "rois.npy", np.full((1, 5), 9, np.float32))
-    with pytest.raises(SystemExit) as stopped:
-        main(
-            ["run", str(path), *SIZES[:6], "--input", f"rois={tmp_path}/rois.npy", "--save-inputs", f"{tmp_path}/kept"]
-        )
-    assert stopped.value.code == 1
-    assert "batch 9, expected a batch number from 0 to 1" in capsys.readouterr().err
-    assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["input_0.pb", "input_1.pb"]
-
-
-def test_test_data_without_names_goes_by_order(tmp_path: Path) -> None:
-    model = network()
-    arrays = [np.ones((1, 3, 8, 8), "f4"), np.zeros((2, 5), "f4")]
-    for i, array in enumerate(arrays):
-        (tmp_path / f"input_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
-    read = model_inputs(model, [str(tmp_path)])
-    assert {name: array.shape for name, array in read.items()} == {"image": (1, 3, 8, 8), "rois": (2, 5)}
 
 
 @pytest.mark.parametrize(

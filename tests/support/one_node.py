@@ -21,6 +21,13 @@ Run = Callable[[onnx.ModelProto, Mapping[str, Array]], list[Array]]
 DOMAINS = {row.name: row.domain for row in OPERATORS}
 SPELLINGS = {"i32": "int32", "i64": "int64", "u32": "uint32", "u64": "uint64"}
 
+ADAPTIVE = """
+<ir_version: 10, opset_import: ["" : 18, "org.openvinotoolkit" : 8]>
+adaptive (float[n, c, h, w] X, int64[2] output_size) => (float[n, c, a, b] Y, int64[n, c, a, b] Indices)
+{ Y, Indices = org.openvinotoolkit.AdaptiveMaxPool(X, output_size) }
+"""
+"""A model of one AdaptiveMaxPool with both outputs, as text. Their ranks are declared."""
+
 
 def version_of(name: str, opset: int) -> OperatorVersion:
     version = resolve(DOMAINS[name], name, opset)

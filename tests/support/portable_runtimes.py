@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import openvino as ov
+import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
@@ -63,6 +64,9 @@ def in_openvino(model: onnx.ModelProto, feeds: Feeds) -> list[Array]:
 def _compiled(model: bytes) -> ov.CompiledModel:
     """It takes half a second, on one processor, and tens of megabytes."""
     return CORE.compile_model(CORE.read_model(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+
+
+everywhere = pytest.mark.parametrize("run", [in_onnxruntime, in_reference, in_openvino])
 
 
 def set_rank(value: onnx.ValueInfoProto, rank: int) -> None:

@@ -12,7 +12,8 @@ import onnxruntime as ort
 import pyarrow as pa
 import pyarrow.parquet as pq
 from onnx import parser
-from words.bad_arguments import EDGES, BadArgument, BadCommand, X, wrong
+from words.bad_arguments import EDGES, BadArgument, X, wrong
+from words.bad_commands import BadCommand
 
 import onnx_maxpool
 from onnx_maxpool import InputError, RowError

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from words import bad_batches
-from words.bad_arguments import BAD_ARGUMENTS, BAD_COMMANDS, BadArgument, BadCommand, write_files
+from words.bad_arguments import BAD_ARGUMENTS, BadArgument
+from words.bad_commands import BAD_COMMANDS, BadCommand, write_files
 
 import onnx_maxpool
 from onnx_maxpool import InputError, ModelError, OperatorError, OutputError, RowError, WorkerError

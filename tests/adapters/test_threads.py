@@ -1,71 +1,25 @@
-"""Many sessions, many threads, forked and spawned processes, and an interpreter that ends."""
+"""Many threads and many sessions in one process: what they give, what they leave behind, and what stops a run."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
-import subprocess
-import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import onnxruntime as ort
 import pytest
 from builders import MODELS
 from support import one_node
+from support.known_sessions import EXPECTED, FEEDS, PROTO, ROIS, X, at_once, one_thread, run, session
 from support.one_node import Array, assert_same, random_rois, reference_rois, roi_model
 from support.processes import run_python
 
 import onnx_maxpool
 
 THREADS = 16
-PROTO = roi_model(pooled_shape=(7, 7), spatial_scale=0.5)
-X, ROIS = random_rois(np.random.default_rng(0), np.dtype(np.float32), (2, 40, 24, 28), 30, 0.5)
-FEEDS = {"X": X, "rois": ROIS}
-EXPECTED = reference_rois(PROTO, X, ROIS)
-
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on Windows")
-fork_is_meant = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-
-
-def session(**options: Any) -> ort.InferenceSession:
-    return onnx_maxpool.load(PROTO, one_thread(), **options)
-
-
-def one_thread() -> ort.SessionOptions:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    return options
-
-
-def run(of: ort.InferenceSession) -> Array:
-    output: Array = of.run(None, FEEDS)[0]
-    return output
-
-
-def at_once(*works: Callable[[], object]) -> None:
-    """Each in a thread of its own, all begun together. Raises what any of them raises."""
-    start = threading.Barrier(len(works))
-
-    def begin(work: Callable[[], object]) -> None:
-        start.wait()
-        work()
-
-    with ThreadPoolExecutor(len(works)) as pool:
-        for done in [pool.submit(begin, work) for work in works]:
-            done.result()
-
-
-def python(script: str, *arguments: str, seconds: float = 300) -> subprocess.CompletedProcess[str]:
-    """A script in an interpreter of its own."""
-    return run_python("-c", script, *arguments, seconds=seconds)
 
 
 @pytest.mark.parametrize("implementation", ["native", "python"])
@@ -197,68 +151,9 @@ def test_sessions_leave_no_memory_behind(kind: str, sessions: int, bytes_each: i
 
     An output that is left out, which inference cannot tell, must not cost a node some 100 bytes that nobody frees.
     """
-    done = python(MEMORY, kind, str(sessions))
+    done = run_python("-c", MEMORY, kind, str(sessions), seconds=300)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < sessions * bytes_each
-
-
-def max_roi_pool_in_child(_: int) -> Array:
-    return onnx_maxpool.max_roi_pool(X, ROIS, (7, 7), 0.5)
-
-
-def own_session_in_child(_: int) -> Array:
-    return run(session())
-
-
-def python_ops_in_child(_: int) -> Array:
-    return run(session(implementation="python"))
-
-
-INHERITED: dict[str, ort.InferenceSession] = {}
-
-
-def inherited_session_in_child(_: int) -> Array:
-    return run(INHERITED["one"])
-
-
-IN_CHILD = [max_roi_pool_in_child, own_session_in_child, python_ops_in_child]
-
-
-@needs_fork
-@fork_is_meant
-@pytest.mark.parametrize("work", [*IN_CHILD, inherited_session_in_child], ids=lambda work: work.__name__)
-def test_forked_workers(work: Callable[[int], Array]) -> None:
-    """As multiprocessing forks them, from a process that has run sessions.
-
-    A session from before the fork has lost its threads; one with a single thread, the caller's, needs no other.
-    """
-    INHERITED["one"] = session()
-    max_roi_pool_in_child(0)
-    assert_same(run(INHERITED["one"]), EXPECTED)
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        for y in pool.map_async(work, range(6)).get(timeout=300):
-            assert_same(y, EXPECTED)
-    assert_same(run(INHERITED["one"]), EXPECTED)
-
-
-SPAWNED = """
-import multiprocessing
-from adapters import test_load
-
-if __name__ == "__main__":
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        for work in test_load.IN_CHILD:
-            for y in pool.map_async(work, range(2)).get(timeout=300):
-                test_load.assert_same(y, test_load.EXPECTED)
-    print("equal")
-"""
-
-
-def test_spawned_workers(tmp_path: Path) -> None:
-    script = tmp_path / "spawned.py"
-    script.write_text(SPAWNED)
-    done = run_python(script, seconds=400)
-    assert (done.returncode, done.stdout) == (0, "equal\n"), done.stderr
 
 
 def test_sessions_outlive_their_options_and_their_model() -> None:
@@ -272,79 +167,6 @@ def test_sessions_outlive_their_options_and_their_model() -> None:
     at_once(*[work] * 4)
     for each in kept:
         assert_same(run(each), EXPECTED)
-
-
-ENDING = """
-import sys, threading
-import numpy as np, onnxruntime as ort
-from adapters import test_load
-
-class Cycle:
-    pass
-
-sessions = [test_load.session(implementation=kind) for kind in ("native", "python")]
-test_load.max_roi_pool_in_child(0)
-cycle = Cycle()
-cycle.itself, cycle.session = cycle, test_load.session()
-local = threading.local()
-local.session = test_load.session()
-
-def work(session):
-    for _ in range(30):
-        test_load.assert_same(test_load.run(session), test_load.EXPECTED)
-    print("equal", flush=True)
-
-for session in sessions:
-    threading.Thread(target=work, args=(session,)).start()
-sys.exit(7)
-"""
-
-
-def test_an_interpreter_ends_while_threads_run_and_sessions_live() -> None:
-    """It waits for threads; sessions in globals, cycles and caches are let go, or are not, without harm."""
-    done = python(ENDING)
-    assert (done.returncode, done.stdout) == (7, "equal\n" * 2), done.stderr
-
-
-IN_ONE_RUN = """
-import sys, threading, time
-import numpy as np
-import onnx_maxpool
-from adapters import test_load
-from support import one_node
-
-x = np.zeros((1, 480, 64, 64, 64), np.float32)
-proto = one_node.model("MaxPooling1", 5, {"X": x}, with_index=True, window_size=(21, 21, 21))
-session = onnx_maxpool.load(proto, test_load.one_thread())
-thread = threading.Thread(target=session.run, args=(None, {"X": x}), daemon=True)
-before = time.process_time()
-thread.start()
-while thread.is_alive() and time.process_time() < before + 0.5:
-    time.sleep(0.01)
-print("leaving", thread.is_alive(), flush=True)
-sys.exit(7)
-"""
-
-
-def test_an_interpreter_ends_while_a_daemon_thread_is_in_our_kernel() -> None:
-    """What the library keeps for the process is not taken from under it.
-
-    The kernel takes ten seconds, alone. The process leaves once it has spent half a second, which nothing else in the
-    run does; what the kernel has not come to, no memory is held for.
-
-    A daemon thread that comes back from a run while the interpreter ends is another matter: ONNX Runtime's interface
-    then ends the process by an abort, with our library or without.
-    """
-    for _ in range(2):
-        done = python(IN_ONE_RUN)
-        assert (done.returncode, done.stdout) == (7, "leaving True\n"), done.stderr
-
-
-def test_a_session_in_every_thread_of_a_program_that_ends_without_ceremony() -> None:
-    done = python(
-        "import os\nfrom adapters import test_load\ntest_load.at_once(*[test_load.session] * 16)\nos._exit(3)"
-    )
-    assert done.returncode == 3, done.stderr
 
 
 def test_a_run_is_terminated_between_two_nodes() -> None:
@@ -410,18 +232,3 @@ def test_many_threads_in_subgraphs(name: str) -> None:
                 assert_same(actual, wanted)
 
     at_once(*[work] * THREADS)
-
-
-def test_a_model_beyond_protobufs_limit_whatever_the_current_folder_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proto = one_node.model("MaxRoiPool", 22, {"X": X, "rois": ROIS}, pooled_shape=(7, 7), spatial_scale=0.5)
-    proto.graph.initializer.append(onnx.numpy_helper.from_array(X, "X"))
-    del proto.graph.input[0]
-    (tmp_path / "weights").write_text("another file")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("onnx_maxpool.adapters.onnxruntime.PROTOBUF_LIMIT", 100)
-    before = proto.SerializeToString()
-    assert_same(onnx_maxpool.load(proto, one_thread()).run(None, {"rois": ROIS})[0], EXPECTED)
-    assert proto.SerializeToString() == before
-    assert (tmp_path / "weights").read_text() == "another file"
