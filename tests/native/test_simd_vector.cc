@@ -166,7 +166,7 @@ struct TableLookupLanes {
 };
 #endif
 
-constexpr int kMost = 5 * kVectorBytes, kRoom = kMost + 2 * kVectorBytes;
+constexpr int kLine = kStreamedLine, kMost = 5 * kLine, kRoom = kMost + 2 * kLine;
 
 // Copies of every length between places of every alignment. Each is two buffers on, as kernels have it: the copy before
 // may still read the other one.
@@ -181,7 +181,7 @@ void check_streamed_copy(Random& random, bool in_steps) {
     const auto below = [&](int count) {
       return static_cast<int>((random.bits() >> 20) % static_cast<uint64_t>(count));
     };
-    const int bytes = below(kMost + 1), at = i * kRoom + below(kVectorBytes), source = below(kVectorBytes);
+    const int bytes = below(kMost + 1), at = i * kRoom + below(kLine), source = below(kLine);
     __builtin_memcpy(expected + at, buffer + source, static_cast<size_t>(bytes));
     copy.begin(to + at, buffer + source, static_cast<size_t>(bytes));
     for (int steps = in_steps ? below(8) : 0; steps > 0; --steps) copy.step();
@@ -193,9 +193,9 @@ void check_streamed_copy(Random& random, bool in_steps) {
     expect<char>("StreamedCopy", kVectorBytes, i, to[i], expected[i]);
 }
 
-// The same of rows of every length from a vector on, each followed by the first vector of the next one.
+// The same of rows of every length from a line on, each followed by the beginning of the next one.
 void check_streamed_rows(Random& random, bool in_steps) {
-  constexpr int kRows = 4, kPitch = 4 * kVectorBytes, kCopies = 6, kPiece = kRows * kPitch + kVectorBytes;
+  constexpr int kRows = 4, kPitch = 4 * kLine, kCopies = 6, kPiece = kRows * kPitch + kLine;
   const auto below = [&](int count) { return static_cast<int>((random.bits() >> 20) % static_cast<uint64_t>(count)); };
   alignas(64) char from[2][kRows * kPitch], to[kCopies * kPiece], expected[sizeof to];
   StreamedRows all[2] = {{0, 0, 0}, {0, 0, 0}};
@@ -205,11 +205,11 @@ void check_streamed_rows(Random& random, bool in_steps) {
   for (int n = 0; n < kCopies; ++n) {
     char* const buffer = from[n % 2];
     for (int i = 0; i < kRows * kPitch; ++i) buffer[i] = static_cast<char>(random.bits() >> 20);
-    const int rows = 1 + below(kRows), row = kVectorBytes + below(2 * kVectorBytes + 1);
-    const int at = n * kPiece + below(kVectorBytes);
+    const int rows = 1 + below(kRows), row = kLine + below(2 * kLine + 1);
+    const int at = n * kPiece + below(kLine);
     for (int i = 0; i < rows; ++i) {
       char* const begin = buffer + i * kPitch;
-      if (i + 1 < rows) __builtin_memcpy(begin + row, begin + kPitch, kVectorBytes);
+      if (i + 1 < rows) __builtin_memcpy(begin + row, begin + kPitch, kLine);
       __builtin_memcpy(expected + at + i * row, begin, static_cast<size_t>(row));
     }
     all[n % 2] = {rows, row, kPitch};

@@ -246,16 +246,7 @@ class RoiPool {
   ONNX_MAXPOOL_INLINE void pool_row(const Roi& roi, int64_t row, Blocks blocks, LinesOf lines_of) {
     const int64_t bins_x = job_.dims.bins_x;
     V* const bin = roi.bins + row * bins_x;
-    if (repeats(roi.rows, row)) {
-      for (int64_t n = 0; n < blocks.count; ++n) {
-        V* const of_block = bin + n * blocks.bins;
-        for (int64_t j = 0; j < bins_x; ++j) {
-          of_block[j] = of_block[j - bins_x];
-          if (j % 2 == 0) copy_.step();
-        }
-      }
-      return;
-    }
+    if (repeats(roi.rows, row)) return repeat_bins(bins_x, blocks, bin, copy_);
     const RoiWindow rows = roi.rows[row];
     const V empty = map_.order.template key_of_zero<V>();  // M9
     if (rows.start >= rows.end || roi.span.start >= roi.span.end) {

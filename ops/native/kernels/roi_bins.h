@@ -17,19 +17,48 @@ struct Blocks {
 };
 constexpr Blocks kOneBlock = {1, 0, 0};
 
-// The bins of a row to `bin`: (count). `pool(start, end)` is the maximum over a bin's columns, from `origin` on.
-template <class V, class Copy, class Pool>
-ONNX_MAXPOOL_INLINE void pool_each(const RoiWindow* columns, int64_t count, int64_t origin, Blocks blocks, V* bin,
-                                   Copy& streamed, Pool pool) {
+// The maximum over the rows of bins in column x, from one line or from two. `next` is that of the block of channels
+// that is so many vectors on.
+template <class V>
+struct OneLine {
+  const V* line;
+  // Of a line that begins with column `origin`.
+  static OneLine from(const V* first, int64_t origin) {
+    return {
+        reinterpret_cast<const V*>(reinterpret_cast<uintptr_t>(first) - static_cast<uintptr_t>(origin) * sizeof(V))};
+  }
+  V operator()(int64_t x) const { return line[x]; }
+  OneLine next(int64_t vectors) const { return {line + vectors}; }
+};
+template <class V>
+struct TwoLines {
+  OneLine<V> one, other;
+  V operator()(int64_t x) const { return max(one(x), other(x)); }
+  TwoLines next(int64_t vectors) const { return {one.next(vectors), other.next(vectors)}; }
+};
+
+// The bins of a row to `bin`: (count), of each block. `bin_of(at, j)` is the j-th. Meanwhile the copy before goes on:
+// most of its lines go while the next ROI is pooled, the others while it is transposed. How many bins a line waits for,
+// measurements say (docs/benchmark/rois.md).
+template <class V, class Copy, class At, class BinOf>
+ONNX_MAXPOOL_INLINE void for_each_bin(int64_t count, Blocks blocks, V* bin, Copy& streamed, At at, BinOf bin_of) {
+  constexpr int64_t kBinsOfLine = sizeof(V) == 64 ? 2 : 1;
   Copy copy = streamed;  // a variable of its own, as the compiler takes any store for one to what it refers to
-  for (int64_t block = 0; block < blocks.count; ++block, origin -= blocks.lines, bin += blocks.bins) {
+  for (int64_t block = 0; block < blocks.count; ++block, at = at.next(blocks.lines), bin += blocks.bins) {
     for (int64_t j = 0; j < count; ++j) {
-      bin[j] = pool(columns[j].start - origin, columns[j].end - origin);
-      // Half of a copy's lines go while the next ROI is pooled, the others while it is transposed.
-      if (j % 2 == 0) copy.step();
+      bin[j] = bin_of(at, j);
+      if (j % kBinsOfLine == 0) copy.step();
     }
   }
   streamed = copy;
+}
+
+// The bins of a row that are those of the row before.
+template <class V, class Copy>
+ONNX_MAXPOOL_INLINE void repeat_bins(int64_t count, Blocks blocks, V* bin, Copy& copy) {
+  blocks.lines = blocks.bins;
+  for_each_bin(count, blocks, bin, copy, OneLine<V>{bin - count},
+               [](OneLine<V> before, int64_t j) { return before(j); });
 }
 
 // The maximum over so many of a bin's first columns, and as many of its last. A column may count twice.
@@ -41,29 +70,32 @@ ONNX_MAXPOOL_INLINE auto max_of_ends(At at, int64_t start, int64_t end) {
   return best;
 }
 
-// `at(x)` is the maximum over the bins' rows in column `origin + x`; `empty` is what a bin without columns has. The
-// widths of an ROI's bins say which loop pools them all: of a jump for each bin the processor foresees about half.
+// `all` has the maximum over the bins' rows in each column; `empty` is what a bin without columns has. The widths of an
+// ROI's bins say which loop pools them all: of a jump for each bin the processor foresees about half.
 template <class V, class Copy, class At>
-ONNX_MAXPOOL_INLINE void pool_columns(const RoiWindow* columns, int64_t count, BinWidths widths, int64_t origin,
-                                      Blocks blocks, V empty, V* bin, Copy& copy, At at) {
-  const auto up_to_three = [=](int64_t start, int64_t end) {
+ONNX_MAXPOOL_INLINE void pool_columns(const RoiWindow* columns, int64_t count, BinWidths widths, Blocks blocks, V empty,
+                                      V* bin, Copy& copy, At all) {
+  const auto each = [&](auto pool) ONNX_MAXPOOL_INLINED {
+    for_each_bin(count, blocks, bin, copy, all,
+                 [=](At at, int64_t j) { return pool(at, int64_t{columns[j].start}, int64_t{columns[j].end}); });
+  };
+  const auto up_to_three = [](At at, int64_t start, int64_t end) {
     return max(max_of_ends<1>(at, start, end), at(start + ((end - start) >> 1)));
   };
-  if (widths.least >= 1 && widths.most <= 3) {
-    pool_each(columns, count, origin, blocks, bin, copy, up_to_three);
+  if (widths.least >= 1 && widths.most <= 2) {
+    each([](At at, int64_t start, int64_t end) { return max_of_ends<1>(at, start, end); });
+  } else if (widths.least >= 1 && widths.most <= 3) {
+    each(up_to_three);
   } else if (widths.least >= 2 && widths.most <= 4) {
-    pool_each(columns, count, origin, blocks, bin, copy,
-              [=](int64_t start, int64_t end) { return max_of_ends<2>(at, start, end); });
+    each([](At at, int64_t start, int64_t end) { return max_of_ends<2>(at, start, end); });
   } else if (widths.least >= 3 && widths.most <= 6) {
-    pool_each(columns, count, origin, blocks, bin, copy,
-              [=](int64_t start, int64_t end) { return max_of_ends<3>(at, start, end); });
+    each([](At at, int64_t start, int64_t end) { return max_of_ends<3>(at, start, end); });
   } else if (widths.least >= 4 && widths.most <= 8) {
-    pool_each(columns, count, origin, blocks, bin, copy,
-              [=](int64_t start, int64_t end) { return max_of_ends<4>(at, start, end); });
+    each([](At at, int64_t start, int64_t end) { return max_of_ends<4>(at, start, end); });
   } else {
-    pool_each(columns, count, origin, blocks, bin, copy, [=](int64_t start, int64_t end) {
+    each([=](At at, int64_t start, int64_t end) {
       if (end <= start) return empty;
-      if (end - start <= 3) return up_to_three(start, end);
+      if (end - start <= 3) return up_to_three(at, start, end);
       V best = max(max(at(end - 1), at(end - 2)), max(at(end - 3), at(end - 4)));
       for (int64_t x = start; x < end - 4; x += 4) {
         best = max(best, max(max(at(x), at(x + 1)), max(at(x + 2), at(x + 3))));
@@ -99,21 +131,18 @@ ONNX_MAXPOOL_INLINE void max_of_lines(const Lines<V>& lines, int64_t block, RoiW
 template <class V, class Copy>
 ONNX_MAXPOOL_INLINE void pool_bins(const Lines<V>& lines, const RoiWindow* columns, int64_t count, BinWidths widths,
                                    RoiWindow span, Blocks blocks, V empty, V* line, V* bin, Copy& copy) {
-  const V* last = lines.last;
-  int64_t origin = lines.origin;
+  auto last = OneLine<V>::from(lines.last, lines.origin);
   if (lines.before == 1) {
-    const V* const first = lines.at(0);
-    return pool_columns(columns, count, widths, origin, blocks, empty, bin, copy,
-                        [=](int64_t x) { return max(first[x], last[x]); });
+    const TwoLines<V> both = {OneLine<V>::from(lines.at(0), lines.origin), last};
+    return pool_columns(columns, count, widths, blocks, empty, bin, copy, both);
   }
   if (lines.before > 1) {
     const int64_t width = span.end - span.start;
     for (int64_t n = 0; n < blocks.count; ++n) max_of_lines(lines, n * blocks.lines, span, line + n * width);
-    last = line;
-    origin = span.start;
+    last = OneLine<V>::from(line, span.start);
     blocks.lines = width;
   }
-  pool_columns(columns, count, widths, origin, blocks, empty, bin, copy, [=](int64_t x) { return last[x]; });
+  pool_columns(columns, count, widths, blocks, empty, bin, copy, last);
 }
 
 }  // namespace

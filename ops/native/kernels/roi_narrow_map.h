@@ -190,7 +190,7 @@ class NarrowMapPool {
     const int64_t bytes = bins_per_channel(job) * static_cast<int64_t>(sizeof(Lane));
     int64_t channels = 1;
     while (channels < kNarrowMapChannels && 2 * channels * bytes <= 8192 &&
-           (channels * bytes < 2048 || channels * bytes % kVectorBytes)) {
+           (channels * bytes < 2048 || channels * bytes % kStreamedLine)) {
       channels *= 2;
     }
     return channels;

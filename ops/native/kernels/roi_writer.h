@@ -55,7 +55,7 @@ class BinWriter {
   static constexpr int kBlockLanes = 16 / sizeof(Key);
   // Whether blocks have no more lanes than four bins, and vectors more than a block.
   static constexpr bool kHasFourBins = sizeof(Key) >= 4 && bytes > 16;
-  static constexpr int64_t kLineLanes = kVectorBytes / sizeof(Key);  // of what is streamed at a time
+  static constexpr int64_t kLineLanes = kStreamedLine / sizeof(Key);
   static constexpr int64_t kSize = sizeof(Key);
 
   // From a channel's bins to the next one's, in a buffer. Stores that straddle lines of memory take longer, so that a
@@ -68,8 +68,9 @@ class BinWriter {
 
   ONNX_MAXPOOL_INLINE void begin_copy(Key* to, int64_t channels, Key* from, Copy& copy) {
     if (pitch_ == bins_) return copy.begin(to, from, static_cast<size_t>(channels * bins_ * kSize));
-    using Line = Vector<Key, kVectorBytes>;
-    for (int64_t c = 1; c < channels; ++c) store(from + (c - 1) * pitch_ + bins_, load<Line>(from + c * pitch_));
+    for (int64_t c = 1; c < channels; ++c) {
+      __builtin_memcpy(from + (c - 1) * pitch_ + bins_, from + c * pitch_, kStreamedLine);
+    }
     StreamedRows& rows = rows_[second_];  // the other one's copy may still go on
     rows = {channels, bins_ * kSize, pitch_ * kSize};
     copy.begin(to, from, rows);

@@ -5,11 +5,13 @@
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 
-// Rows of which a copy makes one piece, if there are several. Each but the last is followed by the first vector of the
-// next one, so that no line has to be put together.
+constexpr int64_t kStreamedLine = 64;  // bytes that go past the caches at a time: a line of memory
+
+// Rows of which a copy makes one piece, if there are several. Each but the last is followed by the beginning of the
+// next one, of as many bytes as a line has, so that none has to be put together.
 class StreamedRows {
  public:
-  // Rows of so many bytes, no fewer than a vector has, `pitch` bytes apart.
+  // Rows of so many bytes, no fewer than a line has, `pitch` bytes apart.
   StreamedRows(int64_t rows, int64_t row, int64_t pitch) : rows_(rows), row_(row), gap_(pitch - row) {}
 
  private:
@@ -28,13 +30,13 @@ class StreamedCopy {
 
   // Ends the copy before, and takes the next one on. `from` must stay as it is until that has ended, too.
   void begin(void* to, const void* from, size_t bytes) {
-    const auto all = static_cast<int64_t>(bytes), head = begin_at(to, from, all), tail = head + lines_ * kVectorBytes;
+    const auto all = static_cast<int64_t>(bytes), head = begin_at(to, from, all), tail = head + lines_ * kStreamedLine;
     copy_tail(static_cast<char*>(to) + tail, static_cast<const char*>(from) + tail, all - tail);
   }
 
   // The same of rows, which have to be there as long.
   void begin(void* to, const void* from, StreamedRows& rows) {
-    const int64_t all = rows.rows_ * rows.row_, head = begin_at(to, from, all), tail = head + lines_ * kVectorBytes;
+    const int64_t all = rows.rows_ * rows.row_, head = begin_at(to, from, all), tail = head + lines_ * kStreamedLine;
     const int64_t gaps = (rows.rows_ - 1) * rows.gap_;
     copy_tail(static_cast<char*>(to) + tail, static_cast<const char*>(from) + tail + gaps, all - tail);
     rows_ = &rows;
@@ -47,17 +49,9 @@ class StreamedCopy {
     if (lines_ == 0) return;
     --lines_;
     streamed_ = true;
-#if defined(__AVX512BW__)
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to_), _mm512_loadu_si512(from_));
-#elif defined(__AVX2__)
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to_), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from_)));
-#elif defined(__SSE2__)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to_), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from_)));
-#else
-    __builtin_memcpy(to_, from_, kVectorBytes);
-#endif
-    to_ += kVectorBytes;
-    from_ += kVectorBytes;
+    stream_line();
+    to_ += kStreamedLine;
+    from_ += kStreamedLine;
     if (__builtin_expect(lines_ == 0, 0) && rows_) next_row();
   }
 
@@ -71,18 +65,36 @@ class StreamedCopy {
   }
 
  private:
+  // Whole, so that no line is stored in part past the caches and in part through them.
+  ONNX_MAXPOOL_INLINE void stream_line() {
+#pragma GCC unroll 4
+    for (int at = 0; at < kStreamedLine; at += kVectorBytes) {
+#if defined(__AVX512BW__)
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(to_ + at), _mm512_loadu_si512(from_ + at));
+#elif defined(__AVX2__)
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(to_ + at),
+                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from_ + at)));
+#elif defined(__SSE2__)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to_ + at),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from_ + at)));
+#else
+      __builtin_memcpy(to_ + at, from_ + at, kVectorBytes);
+#endif
+    }
+  }
+
   // Only whole lines stream: what lies before the first and after the last is copied at once. Returns the bytes before.
   int64_t begin_at(void* to, const void* from, int64_t bytes) {
     while (lines_) step();
     to_ = static_cast<char*>(to);
     from_ = static_cast<const char*>(from);
     rows_ = nullptr;
-    int64_t head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(to_) % kVectorBytes);
+    int64_t head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(to_) % kStreamedLine);
     if (head > bytes) head = bytes;
     if (head) __builtin_memcpy(to_, from_, static_cast<size_t>(head));
     to_ += head;
     from_ += head;
-    lines_ = (bytes - head) / kVectorBytes;
+    lines_ = (bytes - head) / kStreamedLine;
     return head;
   }
   static void copy_tail(char* to, const char* from, int64_t bytes) {
@@ -97,10 +109,10 @@ class StreamedCopy {
   // The lines that begin in a row.
   ONNX_MAXPOOL_INLINE void take_row() {
     StreamedRows& rows = *rows_;
-    lines_ = (rows.left_ + kVectorBytes - 1) / kVectorBytes;
+    lines_ = (rows.left_ + kStreamedLine - 1) / kStreamedLine;
     if (lines_ > rows.lines_) lines_ = rows.lines_;
     rows.lines_ -= lines_;
-    rows.left_ -= lines_ * kVectorBytes;
+    rows.left_ -= lines_ * kStreamedLine;
     if (rows.lines_ == 0) rows_ = nullptr;
   }
 
