@@ -22,10 +22,7 @@ from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase
 from onnx_maxpool import OperatorError, to_portable
 from onnx_maxpool.types import Array
 
-pytestmark = [
-    pytest.mark.slow("compiles a converted model for each case in three runtimes"),
-    pytest.mark.extras,
-]
+pytestmark = pytest.mark.slow("compiles a converted model for each case in three runtimes")
 
 KINDS = {
     *("Abs", "Add", "Cast", "Concat", "Constant", "Expand", "Floor", "Gather", "Identity", "Less"),
