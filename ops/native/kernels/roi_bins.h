@@ -22,7 +22,7 @@ constexpr Blocks kOneBlock = {1, 0, 0};
 template <class V>
 struct OneLine {
   const V* line;
-  // Of a line that begins with column `origin`.
+  // Of a line that begins with column `origin`. Addresses are subtracted as numbers, as no pointer may leave its array.
   static OneLine from(const V* first, int64_t origin) {
     return {
         reinterpret_cast<const V*>(reinterpret_cast<uintptr_t>(first) - static_cast<uintptr_t>(origin) * sizeof(V))};
