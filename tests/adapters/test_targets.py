@@ -91,7 +91,7 @@ def test_every_operation_on_vectors_has_a_test() -> None:
     names = {a or b for header in headers for a, b in declared.findall(header.read_text())}
     assert {"load", "table_lookup_lanes", "from_key", "concat_odd", "transpose", "half_lane", "finish"} <= names
     tests = "".join(path.read_text() for path in (ROOT / "tests" / "native").glob("test_simd_*.cc"))
-    helpers = {"shuffled", "lanes_from", "next_row", "take_row"}  # of the shuffles, and private ones of StreamedCopy
+    helpers = {"shuffled", "lanes_from", "stream_line", "next_row", "take_row"}  # private ones
     assert {name for name in names - helpers if not re.search(rf"\b{name}[<(]", tests)} == set()
 
 
@@ -103,7 +103,7 @@ def test_every_target_equals_the_reference() -> None:
 
 def test_every_target_passes_the_tests_of_large_maps_and_of_what_is_drawn() -> None:
     """But for the last, which is the one that the tests run on anyway."""
-    names = ("max_roi_pool", "max_pooling1", "adaptive_max_pool", "windows_of_numbers")
+    names = ("max_roi_pool", "roi_plans", "max_pooling1", "adaptive_max_pool", "windows_of_numbers")
     files = ["core/test_roi_properties.py", "core/test_pool_properties.py", *(f"operators/test_{n}.py" for n in names)]
     chosen = ["-k", "native_and_reference or large_map or larger_than_the_cache or single_nan or one_sign", *files]
     for target in targets_here()[:-1]:
