@@ -32,18 +32,21 @@ namespace test_simd {
   std::abort();
 }
 
-// A page that may be used, before one that may not.
-void* end_of_memory() {
-  static void* const end = [] {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    void* const pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+size_t page_size() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+// A page that may be used, between two that may not.
+void* start_of_memory() {
+  static void* const start = [] {
+    const size_t page = page_size();
+    void* const pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     require(pages != MAP_FAILED, "no memory");
-    void* const end = static_cast<char*>(pages) + page;
-    require(mprotect(end, page, PROT_NONE) == 0, "a page cannot be protected");
-    return end;
+    void* const second = static_cast<char*>(pages) + page;
+    require(mprotect(second, page, PROT_READ | PROT_WRITE) == 0, "a page cannot be used");
+    return second;
   }();
-  return end;
+  return start;
 }
+void* end_of_memory() { return static_cast<char*>(start_of_memory()) + page_size(); }
 
 long double number(onnx_maxpool::ElementType type, const void* cell) { return naive::number(type, cell, 0); }
 

@@ -12,7 +12,8 @@ namespace test_simd {
 // Ends the program: an operation on keys and vectors of so many bytes has `found` in a place of its result.
 [[noreturn]] void differ(const char* operation, int key_bytes, int vector_bytes, int64_t place, int64_t found,
                          int64_t expected);
-// Where memory that may be read and written ends.
+// Where memory that may be read and written starts, and where it ends.
+void* start_of_memory();
 void* end_of_memory();
 // The cell as a number that has its order; a NaN is a NaN.
 long double number(onnx_maxpool::ElementType type, const void* cell);

@@ -142,6 +142,39 @@ struct LoadAndStoreN {
   }
 };
 
+template <class Key, int bytes>
+struct LaneNumbers {
+  static void run(Random&) {
+    expect_lanes<Key>("lane_numbers", lane_numbers<Key, bytes>(), [](int i) { return static_cast<Key>(i); });
+  }
+};
+
+// At either end of memory, as what is not asked for is not read.
+template <class Key, int bytes>
+struct LoadWithin {
+  static constexpr int kLanes = bytes / sizeof(Key);
+  using V = Vector<Key, bytes>;
+  static void run(Random& random) {
+    const Keys<Key, kLanes> keys(random);
+    Key* const first = static_cast<Key*>(test_simd::start_of_memory());
+    Key* const last = static_cast<Key*>(test_simd::end_of_memory()) - kLanes;
+    store(first, keys.vector());
+    store(last, keys.vector());
+    for (int begin = -2; begin <= kLanes + 2; ++begin) {
+      for (int end = -2; end <= kLanes + 2; ++end) {
+        const auto is_within = [&](int lane) { return begin <= lane && lane < end; };
+        expect_lanes<Key>("load_within", load_within<V>(keys.at, begin, end),
+                          [&](int i) { return is_within(i) ? keys.at[i] : Key{0}; });
+        const int before = min(max(begin, 0), kLanes), beyond = kLanes - min(max(end, 0), kLanes);
+        expect_lanes<Key>("load_within at the start", load_within<V>(first - before, begin, end),
+                          [&](int i) { return is_within(i) ? keys.at[i - before] : Key{0}; });
+        expect_lanes<Key>("load_within at the end", load_within<V>(last + beyond, begin, end),
+                          [&](int i) { return is_within(i) ? keys.at[i + beyond] : Key{0}; });
+      }
+    }
+  }
+};
+
 #if defined(__AVX2__)
 template <class Key, int bytes>
 struct TableLookupLanes {
@@ -377,6 +410,8 @@ void test_vector() {
   for_each_vector<PromoteAndTruncate>();
   for_each_vector<Prefetch>();
   for_each_vector<LoadAndStoreN>();
+  for_each_vector<LaneNumbers>();
+  for_each_vector<LoadWithin>();
 #if defined(__AVX2__)
   for_each_vector<TableLookupLanes>();
 #endif

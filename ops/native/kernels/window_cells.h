@@ -34,13 +34,6 @@ constexpr double kGreatest<double> = __builtin_inf();
 template <class Lane>
 constexpr Lane kNowhere = kGreatest<Lane>;  // behind every position
 
-template <class Lane, int bytes = kVectorBytes>
-inline Vector<Lane, bytes> lane_numbers() {
-  Vector<Lane, bytes> numbers{};
-  for (int i = 0; i < bytes / static_cast<int>(sizeof(Lane)); ++i) numbers[i] = static_cast<Lane>(i);
-  return numbers;
-}
-
 // Whether lanes are floating-point numbers, in place of integer keys.
 template <class Lane>
 constexpr bool kAreNumbers = false;

@@ -65,7 +65,7 @@ struct ColumnDoublings {
   Doublings doublings;
   Places lanes[kMostDoublings], rest_lanes;
 
-  ColumnDoublings() = default;
+  ColumnDoublings() {}  // sets no lanes, which nobody reads then: a small run would notice it
   explicit ColumnDoublings(const PoolAxis& axis) : doublings(axis) {
     for (int i = 0; i < doublings.count; ++i) lanes[i] = lane_numbers<Place>() + static_cast<Place>(doublings.by[i]);
     rest_lanes = lane_numbers<Place>() + static_cast<Place>(doublings.groups);

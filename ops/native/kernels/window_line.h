@@ -78,6 +78,10 @@ class CellReader {
   ONNX_MAXPOOL_INLINE V keys_once_at(const Element* from) const {
     return promote_to<Lane, Element, kLanes>(order.to_key(load_once<Bits>(from)));
   }
+  // Of cells from `begin` to `end`, which may lie beyond the lanes on either side: nothing else is read.
+  ONNX_MAXPOOL_INLINE V keys_within(const Element* from, int64_t begin, int64_t end) const {
+    return promote_to<Lane, Element, kLanes>(order.to_key(load_within<Bits>(from, begin, end)));
+  }
   // Lanes beyond the tensor may hold anything, but nothing beyond it is read.
   ONNX_MAXPOOL_INLINE V keys_at_end(const Element* from) const {
     const int64_t left = end - from;

@@ -196,14 +196,7 @@ class ShortWindows {
     for (int64_t z = depth.start; z < depth.end; ++z) {
       for (int64_t y = rows.start; y < rows.end; ++y) {
         const int64_t at = z * slice_ + y * width_ + column;
-        const Element* from = plane + at;
-        Element copy[kLanes] = {};
-        if (from < x_ || reader_.end - from < kLanes) {
-          __builtin_memcpy(copy + (begin - column), from + (begin - column),
-                           static_cast<size_t>(end - begin) * sizeof(Element));
-          from = copy;
-        }
-        const Best next = cells_from<Lane, indexed>(reader_.keys_at(from), at);
+        const Best next = cells_from<Lane, indexed>(reader_.keys_within(plane + at, begin - column, end - column), at);
         watch.see(next.key);
         best = either(best, next);
       }

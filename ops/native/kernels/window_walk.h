@@ -22,6 +22,7 @@ class Walk {
   static constexpr int64_t kEdgeCells = 2 * kBand * kLanes,
                            kKnownCells = (kDoublesWindows<Lane> ? kMostKnownVectors : 0) * kLanes,
                            kAllCells = (kEdgeCells + kKnownCells) * RowLine::kArrays;
+  static constexpr int kMostRead = 8;  // vectors of a row
 
  public:
   static int64_t scratch_bytes(const PoolJob& job) {
@@ -84,6 +85,7 @@ class Walk {
     constexpr int step = Windows::step, vectors = Windows::vectors;
     // Vectors of a row that are read, all of which windows are taken, and those of what the left needs.
     constexpr int kRead = Windows::kRead, kAll = vectors * step, kEdge = Windows::kEdge;
+    static_assert(kRead <= kMostRead, "a copy has room");
     if constexpr (vectors == 1 && kHasTails<Lane, indexed> && sizeof(Element) == sizeof(Lane)) {
       if (band.tails_wanted > 0) {
         has_nan_ |= !tails_.template walk<Windows>(band.first, band.tails_wanted, parts_, write);
@@ -121,9 +123,8 @@ class Walk {
     Watch watch;
     const auto read = [&](const int64_t cell, Best* row) ONNX_MAXPOOL_INLINED {
       const Element* from = band.first + cell;
-      Element copy[kRead * kLanes];
       if (__builtin_expect(flags & kIsAtEnd, 0)) {
-        if (cell < least || cell > most) from = copy_cells(copy, from, kRead * kLanes);
+        if (cell < least || cell > most) from = copied(from, kRead * kLanes);
       }
 #pragma GCC unroll 8
       for (int v = 0; v < kRead; ++v) {
@@ -217,12 +218,17 @@ class Walk {
     }
   }
 
-  // Cells of which not all lie in the tensor.
-  ONNX_MAXPOOL_RARE const Element* copy_cells(Element* to, const Element* from, int64_t cells) const {
-    const int64_t begin = max<int64_t>(x_ - from, 0), end = min(reader_.end - from, cells);
-    __builtin_memset(to, 0, static_cast<size_t>(cells) * sizeof(Element));
-    if (begin < end) __builtin_memcpy(to + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(Element));
-    return to;
+  // A copy of cells of which not all lie in the tensor. Windows that reach beyond the map have the same row several
+  // times.
+  ONNX_MAXPOOL_RARE const Element* copied(const Element* from, int64_t cells) {
+    using Bits = Vector<Element, kLanes * sizeof(Element)>;
+    if (from == copied_from_ && cells <= copied_cells_) return copy_;
+    copied_from_ = from;
+    copied_cells_ = cells;
+    for (int64_t x = 0; x < cells; x += kLanes) {
+      store(copy_ + x, load_within<Bits>(from + x, x_ - from - x, reader_.end - from - x));
+    }
+    return copy_;
   }
 
   const PoolJob& job_;
@@ -236,6 +242,9 @@ class Walk {
   const RowLine bests_;  // a vector or two for each line
   const DoubledParts<Lane, indexed> parts_;
   const Tails tails_;
+  const Element* copied_from_ = nullptr;
+  int64_t copied_cells_ = 0;
+  Element copy_[kMostRead * kLanes];
   bool has_nan_ = false;
 };
 

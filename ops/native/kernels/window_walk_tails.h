@@ -30,7 +30,7 @@ class WalkTails {
       : job_(job),
         planes_(tails_at_once<Lane, indexed>(job, sizeof(Element))),
         lanes_(planes_ == 4 ? kLanes / 4 : kLanes / 2),
-        vector_(walk_vectors<Lane, indexed>(job).read - 1),
+        vector_(planes_ > 0 ? walk_vectors<Lane, indexed>(job).read - 1 : 0),
         edges_{scratch, planes_ > 0 ? scratch + (RowLine::kArrays - 1) * kEdgeCells : scratch},
         cells_(reinterpret_cast<Element*>(planes_ > 0 ? scratch + RowLine::kArrays * kEdgeCells : scratch)) {}
 

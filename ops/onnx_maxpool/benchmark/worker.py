@@ -33,7 +33,7 @@ WARM_UP = 10e-3
 was stopped may be on one processor at first: with two, runs of 18 us took up to 180 in the first milliseconds."""
 LONG_RUN = 0.1
 """Seconds: a run as long as this needs none before it."""
-FIRST_RUNS, FIRST_SECONDS = 96, 0.4
+FIRST_RUNS, FIRST_SECONDS = 192, 1.0
 """Runs of our library before those that are timed, or as many as fit the time, as it tries plans in its first ones. No
 other runtime is known to."""
 

@@ -169,13 +169,23 @@ inline Vector<To, lanes * sizeof(To)> truncate_to(Vector<From, lanes * sizeof(Fr
   }
 }
 
-// The first `count` elements, 1 to as many as there are lanes, and zeros: nothing beyond them is read. One instruction
-// where the processor has one for vectors of this size.
+template <class Lane, int bytes = kVectorBytes>
+inline Vector<Lane, bytes> lane_numbers() {
+  Vector<Lane, bytes> numbers{};
+  for (int i = 0; i < bytes / static_cast<int>(sizeof(Lane)); ++i) numbers[i] = static_cast<Lane>(i);
+  return numbers;
+}
+
+// Elements from `begin` to `end`, which may lie beyond the lanes on either side, and zeros: nothing else is read. One
+// instruction where the processor has one for elements and vectors of this size.
 template <class V, class Key>
-inline V load_n(const Key* from, int64_t count) {
+inline V load_within(const Key* from, int64_t begin, int64_t end) {
+  constexpr int64_t kLanes = sizeof(V) / sizeof(Key);
+  begin = min(max<int64_t>(begin, 0), kLanes);
+  end = min(max(end, begin), kLanes);
 #if defined(__AVX512BW__)
   if constexpr (sizeof(V) == 64) {
-    const uint64_t mask = ~uint64_t{0} >> (64 - count);
+    const uint64_t mask = begin == end ? 0 : ~uint64_t{0} >> (64 - end + begin) << begin;
     if constexpr (sizeof(Key) == 1) return reinterpret_cast<V>(_mm512_maskz_loadu_epi8(mask, from));
     if constexpr (sizeof(Key) == 2)
       return reinterpret_cast<V>(_mm512_maskz_loadu_epi16(static_cast<__mmask32>(mask), from));
@@ -185,9 +195,29 @@ inline V load_n(const Key* from, int64_t count) {
       return reinterpret_cast<V>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), from));
   }
 #endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32 && sizeof(Key) >= 4) {
+    using Lane = typename IntegerOf<sizeof(Key)>::type;
+    const Vector<Lane, 32> number = lane_numbers<Lane, 32>();
+    const auto mask = (number >= static_cast<Lane>(begin)) & (number < static_cast<Lane>(end));
+    const __m256i wanted = reinterpret_cast<__m256i>(mask);
+    if constexpr (sizeof(Key) == 4) {
+      return reinterpret_cast<V>(_mm256_maskload_epi32(reinterpret_cast<const int*>(from), wanted));
+    } else {
+      return reinterpret_cast<V>(_mm256_maskload_epi64(reinterpret_cast<const long long*>(from), wanted));
+    }
+  }
+#endif
   V v{};
-  __builtin_memcpy(&v, from, static_cast<size_t>(count) * sizeof(Key));
+  Key* const lanes = reinterpret_cast<Key*>(&v);
+  if (begin < end) __builtin_memcpy(lanes + begin, from + begin, static_cast<size_t>(end - begin) * sizeof(Key));
   return v;
+}
+
+// The first `count` elements, 1 to as many as there are lanes, and zeros: nothing beyond them is read.
+template <class V, class Key>
+inline V load_n(const Key* from, int64_t count) {
+  return load_within<V>(from, 0, count);
 }
 
 // The same where any elements up to `end` may be read, and there is one at least: lanes beyond `count` may be anything.
