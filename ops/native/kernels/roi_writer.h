@@ -82,7 +82,13 @@ class BinWriter {
     if (kHasFourBins && bins_ == kFourBins && channels == kLanes) return write_four(from, out);
     if (bins_ <= kBlockLanes) return write_blocks(from, channels, out);
     if (channels < kLanes) {
-      end = write_part(from, channels, out, end, kLanes, copy);
+      const int64_t last = bins_ % kLanes;
+      if (last > kFewBins) {
+        end = write_part(from, channels, out, end, kLanes, copy);
+      } else {
+        end -= last;
+        write_some_columns(from, channels, out, end, copy);
+      }
       if (end > 0) write_some_channels(from, channels, out, end - kLanes, copy);
       return;
     }
@@ -182,12 +188,27 @@ class BinWriter {
       V square[kLanes];
       transpose_strip(order, from + first, square);
       Key* to = out + first;
-      for (int c = 0; c < channels; ++c, to += pitch) {
+#pragma GCC unroll 32
+      for (int c = 0; c < kLanes; ++c, to += pitch) {
+        if (c == channels) break;
         store(to, square[c]);
         if (c % 2) copy.step();
       }
     }
     streamed = copy;
+  }
+
+  // The same of the bins from `first` on, one by one.
+  ONNX_MAXPOOL_INLINE void write_some_columns(const V* from, int channels, Key* out, int64_t first,
+                                              Copy& streamed) const {
+    const ValueOrder<Key> order = order_;
+    const int64_t bins = bins_, pitch = pitch_;
+    for (int64_t bin = first; bin < bins; ++bin) {
+      Key all[kLanes];
+      store(all, order.from_key(from[bin]));
+      for (int c = 0; c < channels; ++c) out[c * pitch + bin] = all[c];
+      streamed.step();
+    }
   }
 
   // The bins from `first` on, one by one: of a few that is cheaper than to transpose a strip.
