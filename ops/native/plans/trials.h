@@ -50,9 +50,12 @@ class Trials {
     bool is_last;  // trials are over for now: of runs with the same costs, this is the way
   };
 
-  // Counts a run, before next() is asked about it. Whether all ways are to be tried once more from now on.
+  // Counts a run, before next() is asked about it. Whether all ways are to be tried once more from now on. Of runs at
+  // the same time some may not be counted, which does no harm: a small run would notice an operation that none gets
+  // past.
   bool count_run() {
-    const uint64_t run = 1 + runs_.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t run = 1 + runs_.load(std::memory_order_relaxed);
+    runs_.store(run, std::memory_order_relaxed);
     const bool again = run >= kAgain && (run & (run - 1)) == 0;
     if (again) in_vain_.store(0, std::memory_order_relaxed);
     return again;

@@ -32,7 +32,8 @@ class Threads {
   // planned for one thread may be one piece, and could never show that there are more.
   int64_t planned() {
     if (!is_known()) return processors_;
-    const uint64_t run = 1 + runs_.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t run = 1 + runs_.load(std::memory_order_relaxed);  // as Trials::count_run() does
+    runs_.store(run, std::memory_order_relaxed);
     return run >= kAgain && (run & (run - 1)) == 0 ? processors_ : count();
   }
 
