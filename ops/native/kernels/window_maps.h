@@ -99,7 +99,7 @@ class MapPool {
     } else {
       const int64_t slice = job.rows.count * columns.pitch;
       const int64_t fixed = job.rows.size * columns.pitch + job.rows.count * line;
-      if (2 * fixed > kMostCells) return {};
+      if (fixed > kMostCells) return {};
       const AxisBands depth = bands_of_axis(job.depth, (2 * kMostCells - fixed) / slice);
       bands.outputs = depth.outputs;
       bands.count = depth.count;
