@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from onnx_maxpool.benchmark import processes
+from onnx_maxpool.benchmark.grid import race
 from onnx_maxpool.benchmark.grid.race import race_row, take_turns
 from onnx_maxpool.benchmark.grid.records import append, begin, from_record, record
 from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, drawn, group_of
@@ -133,16 +135,29 @@ class FakeRuntime:
         return self.seconds, 1
 
 
+def contestants(runtimes: Sequence[FakeRuntime]) -> list[Contestant]:
+    """Each with a time from when its row was made ready."""
+    row = Row(ROI_CASES[5])
+    return [Contestant(fake, row, Entry(), 60, [(fake.seconds, 1)]) for fake in runtimes]  # type: ignore[arg-type]
+
+
 def test_a_peer_far_behind_is_timed_once() -> None:
     runtimes = [FakeRuntime(seconds) for seconds in (9.0, 1.0, 2.9, 3.1)]
-    entered = [
-        Contestant(runtime, Row(ROI_CASES[5]), Entry(), 15, [(runtime.seconds, 1)])  # type: ignore[arg-type]
-        for runtime in runtimes
-    ]
+    entered = contestants(runtimes)
     take_turns(entered[0], entered[1:])
     assert [runtime.asked > 0 for runtime in runtimes] == [True, True, True, False]
     medians = [contestant.entry.timing.median for contestant in entered if contestant.entry.timing is not None]
     assert medians == [9.0, 1.0, 2.9, 3.1]
+
+
+@pytest.mark.parametrize(("peer", "samples"), [(0.9, 9), (1.9, 9), (2.1, 5)])
+def test_a_close_race_goes_on(peer: float, samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(race, "MOST_ROUNDS", 5)
+    monkeypatch.setattr(race, "MOST_CLOSE_ROUNDS", 9)
+    runtimes = [FakeRuntime(1.0), FakeRuntime(peer)]
+    ours, *peers = contestants(runtimes)
+    take_turns(ours, peers)
+    assert [runtime.asked for runtime in runtimes] == [samples, samples]
 
 
 def run_command(*arguments: str | Path) -> int:

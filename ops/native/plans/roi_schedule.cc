@@ -61,9 +61,11 @@ void estimate(const RoiGroups& groups, RoiDivision& division) {
     // behind them, and have waited for half of it, unless there is more to do.
     until_here = std::max(until_here, (division.cycles + unit / 2 * (workers - 1)) / workers);
   });
-  // Units that are few and alike end together.
-  const double slowest = longest * (division.threads > 1 ? 1 + kUnevenThreads : 1);
-  division.time = std::min(std::max(slowest, until_here), std::ceil(division.units / workers) * slowest);
+  // Units that are few and alike end together, but for the last one of the slowest thread: the others have taken what
+  // it had before that, which is less where units are smaller.
+  const double later = division.threads > 1 ? kUnevenThreads * longest : 0;
+  division.time =
+      std::min(std::max(longest + later, until_here), std::ceil(division.units / workers) * longest + later);
 }
 
 // The tasks of a sweep for the ROIs of a unit: by the starts of their windows, last first (RoiJob::tasks).

@@ -1,4 +1,4 @@
-"""A row in every runtime that takes it, in about half a second.
+"""A row in every runtime that takes it, in about half a second, or two and a half where the race is close.
 
 As in `measure`, runtimes are processes that take turns. What is slower than three times the fastest peer is timed only
 once: it does not decide.
@@ -19,6 +19,11 @@ from onnx_maxpool.benchmark.rows import Row
 SECONDS_PER_ROW = 0.3
 """For the samples; to make the row ready takes about as long."""
 LEAST_ROUNDS, MOST_ROUNDS = 3, 15
+CLOSE = 2.0
+"""Times ours: where the fastest peer takes no longer, rounds go on, as the machine may have been slower in one's turns
+than in the other's. Those rows decide the least ratio, which would be the worst of all disturbances otherwise."""
+SECONDS_PER_CLOSE_ROW = 2.0
+MOST_CLOSE_ROUNDS = 60
 BEHIND = 3.0
 """Times the fastest peer's time: a peer that took longer when it was made ready is not timed again."""
 
@@ -68,7 +73,7 @@ def race_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
             entry = result.entries[name] = Entry()
             try:
                 runtime = runtimes.get(name, threads)
-                entered.append(Contestant(runtime, row, entry, MOST_ROUNDS, [(runtime.ask("prepare", row), 1)]))
+                entered.append(Contestant(runtime, row, entry, MOST_CLOSE_ROUNDS, [(runtime.ask("prepare", row), 1)]))
             except RefusalError as refusal:
                 entry.refusal = str(refusal)
         return entered[before:]
@@ -108,19 +113,33 @@ def compare_digests(ours: Contestant, peers: Sequence[Contestant]) -> None:
 def take_turns(ours: Contestant, peers: Sequence[Contestant], others: Sequence[Contestant] = ()) -> None:
     """Samples of ours, of whoever may be the fastest peer and of others, until the row's time is over."""
     fastest = min((peer.samples[0][0] for peer in peers), default=0.0)
-    active = [ours, *(peer for peer in peers if peer.samples[0][0] <= BEHIND * fastest), *others]
+    racing = [peer for peer in peers if peer.samples[0][0] <= BEHIND * fastest]
+    active = [ours, *racing, *others]
     for contestant in active:
         contestant.samples.clear()
-    end = time.monotonic() + SECONDS_PER_ROW
-    for turn in range(MOST_ROUNDS):
+    take_rounds(active, range(MOST_ROUNDS), SECONDS_PER_ROW)
+    if is_close(ours, racing):
+        take_rounds(active, range(len(ours.samples), MOST_CLOSE_ROUNDS), SECONDS_PER_CLOSE_ROW)
+    for contestant in (ours, *peers, *others):
+        if contestant.samples:
+            contestant.entry.timing = timing(contestant.samples)
+
+
+def take_rounds(active: Sequence[Contestant], rounds: range, seconds: float) -> None:
+    """A sample of each in every round, in an order that moves on by one, until so many seconds are over."""
+    end = time.monotonic() + seconds
+    for turn in rounds:
         if turn >= LEAST_ROUNDS and time.monotonic() > end:
             break
         start = turn % len(active)
         for contestant in (*active[start:], *active[:start]):
             contestant.take_turn(turn)
-    for contestant in (ours, *peers, *others):
-        if contestant.samples:
-            contestant.entry.timing = timing(contestant.samples)
+
+
+def is_close(ours: Contestant, peers: Sequence[Contestant]) -> bool:
+    """Whether a peer's median is near ours, or less."""
+    medians = [timing(peer.samples).median for peer in peers if peer.samples]
+    return bool(ours.samples and medians) and min(medians) <= CLOSE * timing(ours.samples).median
 
 
 def group_of_result(result: RowResult) -> tuple[str, int]:
