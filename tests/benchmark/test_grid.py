@@ -19,7 +19,7 @@ from onnx_maxpool.benchmark.grid import race
 from onnx_maxpool.benchmark.grid.race import race_row, take_turns
 from onnx_maxpool.benchmark.grid.records import append, begin, from_record, record
 from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, drawn, group_of
-from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, lost, worst
+from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, lost, ratio, worst
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes
 from onnx_maxpool.benchmark.peers import OURS, RUNTIME, SESSION
@@ -124,15 +124,17 @@ def test_a_row_is_out_of_reach_where_the_session_alone_is_slower() -> None:
 
 
 class FakeRuntime:
-    """Takes as long as it is told to, and counts how often."""
+    """Takes as long as it is told to, or longer from round to round, and counts how often."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds, self.asked = seconds, 0
+    name = "fake"
+
+    def __init__(self, seconds: float, growth: float = 1) -> None:
+        self.seconds, self.growth, self.asked = seconds, growth, 0
 
     def ask(self, _: str, row: Row) -> tuple[float, int]:
         assert row == Row(ROI_CASES[5])
         self.asked += 1
-        return self.seconds, 1
+        return self.seconds * self.growth**self.asked, 1
 
 
 def contestants(runtimes: Sequence[FakeRuntime]) -> list[Contestant]:
@@ -160,6 +162,16 @@ def test_a_close_race_goes_on(peer: float, samples: int, monkeypatch: pytest.Mon
     assert [runtime.asked for runtime in runtimes] == [samples, samples]
 
 
+def test_times_are_compared_in_the_same_round() -> None:
+    """However much the machine's speed changes from round to round."""
+    ours, peer = contestants([FakeRuntime(1.0, growth=2.0), FakeRuntime(1.5, growth=2.0)])
+    assert take_turns(ours, [peer]) == {"fake": (1.5, 1.5, 1.5)}
+    result = result_of("AdaptiveMaxPool", [2.0], [1.0], peer="OpenVINO")
+    assert (ratio(result), clearly_lost(result)) == (0.5, True)
+    result.times_ours["OpenVINO"] = (0.7, 0.9, 1.1)
+    assert (ratio(result), clearly_lost(result)) == (0.9, False)
+
+
 def run_command(*arguments: str | Path) -> int:
     with pytest.raises(SystemExit) as stopped:
         main(["bench", "--grid", *map(str, arguments)])
@@ -178,9 +190,7 @@ def test_a_small_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (run["record"], run["settings"]["seed"]) == ("run", seed)
     assert (row["record"], row["name"], row["threads"]) == ("row", chosen.name, 1)
     assert row["microseconds"].keys() == {OURS, "ONNX Runtime", SESSION}
-    assert row["ratio"] == pytest.approx(
-        row["microseconds"]["ONNX Runtime"][1] / row["microseconds"][OURS][1], rel=0.01
-    )
+    assert row["ratio"] == pytest.approx(row["times_ours"]["ONNX Runtime"][1], abs=1e-4)
     assert others == []
     page = (tmp_path / "out.md").read_text()
     assert f'onnx-maxpool bench --grid --seed {seed} --draws {count} --operator "{group}"' in page
@@ -290,6 +300,7 @@ def test_a_process_that_ends_or_hangs_is_a_row_without_it(monkeypatch: pytest.Mo
 def test_results_are_read_back() -> None:
     result = result_of("AdaptiveMaxPool", [2.0, 3.0, 5.0], [1.0])
     result.entries["OpenVINO"].differing = 4
+    result.times_ours["OpenVINO"] = (0.2, 0.3, 0.5)
     result.entries["torch"] = Entry(refusal="says no")
     again = from_record(record(result))
     assert again.row == result.row

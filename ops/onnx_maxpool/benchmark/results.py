@@ -36,6 +36,10 @@ class Timing:
         return (self.upper - self.lower) / 2 / self.median
 
 
+Quartiles = tuple[float, float, float]
+"""The lower one, the median and the upper one."""
+
+
 def timing(samples: Sequence[tuple[float, int]]) -> Timing:
     """Of samples `(seconds per run, runs)`, one at least."""
     seconds = [sample[0] for sample in samples]
@@ -43,7 +47,7 @@ def timing(samples: Sequence[tuple[float, int]]) -> Timing:
     return Timing(median, lower, upper, len(samples), min(runs for _, runs in samples))
 
 
-def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+def quartiles(values: Sequence[float]) -> Quartiles:
     """The quartiles, with the least value as the 0th and the greatest as the 4th, and linear in between."""
     if len(values) == 1:
         return values[0], values[0], values[0]
@@ -76,6 +80,9 @@ class RowResult:
     """Ours, the peers' and memory traffic, by name."""
     ours: dict[str, Entry] = field(default_factory=dict)
     """Ours again, timed in the same turns: on one thread, in float. By what is different."""
+    times_ours: dict[str, Quartiles] = field(default_factory=dict)
+    """Of the grid's peers that took part in all rounds, by name: their time over ours in the same round. A machine that
+    is slower for a while is so for both."""
 
     @property
     def place(self) -> str:

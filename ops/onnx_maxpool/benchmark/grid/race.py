@@ -13,7 +13,7 @@ from onnx_maxpool.benchmark.grid.shapes import drawn, group_of
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes, compare
 from onnx_maxpool.benchmark.peers import OURS, SESSION
 from onnx_maxpool.benchmark.processes import RefusalError
-from onnx_maxpool.benchmark.results import Entry, Results, RowResult, timing
+from onnx_maxpool.benchmark.results import Entry, Quartiles, Results, RowResult, quartiles, timing
 from onnx_maxpool.benchmark.rows import Row
 
 SECONDS_PER_ROW = 0.3
@@ -87,7 +87,7 @@ def race_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
         except RefusalError as refusal:  # our own process ended: the row is a failure, and the next one goes on
             ours[0].refuse(refusal)
             return result
-        take_turns(ours[0], [peer for peer in peers if peer.entry.refusal is None], enter(SESSION))
+        result.times_ours = take_turns(ours[0], [peer for peer in peers if peer.entry.refusal is None], enter(SESSION))
     finally:
         for contestant in entered:
             contestant.leave()
@@ -110,8 +110,13 @@ def compare_digests(ours: Contestant, peers: Sequence[Contestant]) -> None:
         peer.samples[:] = samples if peer.entry.refusal is None else []
 
 
-def take_turns(ours: Contestant, peers: Sequence[Contestant], others: Sequence[Contestant] = ()) -> None:
-    """Samples of ours, of whoever may be the fastest peer and of others, until the row's time is over."""
+def take_turns(
+    ours: Contestant, peers: Sequence[Contestant], others: Sequence[Contestant] = ()
+) -> dict[str, Quartiles]:
+    """Samples of ours, of whoever may be the fastest peer and of others, until the row's time is over.
+
+    Returns RowResult.times_ours.
+    """
     fastest = min((peer.samples[0][0] for peer in peers), default=0.0)
     racing = [peer for peer in peers if peer.samples[0][0] <= BEHIND * fastest]
     active = [ours, *racing, *others]
@@ -123,6 +128,12 @@ def take_turns(ours: Contestant, peers: Sequence[Contestant], others: Sequence[C
     for contestant in (ours, *peers, *others):
         if contestant.samples:
             contestant.entry.timing = timing(contestant.samples)
+    return {peer.runtime.name: times_ours(peer, ours) for peer in racing if peer.samples and ours.samples}
+
+
+def times_ours(peer: Contestant, ours: Contestant) -> Quartiles:
+    """Quartiles of the peer's time over ours, of the two in each round."""
+    return quartiles([theirs / own for (theirs, _), (own, _) in zip(peer.samples, ours.samples, strict=True)])
 
 
 def take_rounds(active: Sequence[Contestant], rounds: range, seconds: float) -> None:

@@ -49,6 +49,7 @@ def record(result: RowResult) -> Mapping[str, Any]:
             name: [round(1e6 * value, 3) for value in (timing.lower, timing.median, timing.upper)]
             for name, timing in timings.items()
         },
+        "times_ours": {name: [round(value, 4) for value in values] for name, values in result.times_ours.items()},
         "differing": {
             name: [entry.differing, entry.cells] for name, entry in result.entries.items() if entry.differing
         },
@@ -62,6 +63,8 @@ def from_record(found: Mapping[str, Any]) -> RowResult:
     for name, quartiles in found["microseconds"].items():
         lower, median, upper = (value / 1e6 for value in quartiles)
         result.entries[name] = Entry(Timing(median, lower, upper, 0, 0), None, *found["differing"].get(name, (0, 0)))
+    for name, (lower, median, upper) in found.get("times_ours", {}).items():  # older files have none
+        result.times_ours[name] = lower, median, upper
     for name, refusal in found["refusals"].items():
         result.entries[name] = Entry(refusal=refusal)
     return result

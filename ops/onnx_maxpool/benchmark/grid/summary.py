@@ -9,8 +9,8 @@ import numpy as np
 
 from onnx_maxpool.benchmark.grid.race import group_of_result
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
-from onnx_maxpool.benchmark.peers import OURS, RUNTIME, SESSION
-from onnx_maxpool.benchmark.results import Results, RowResult
+from onnx_maxpool.benchmark.peers import OURS, PEERS, RUNTIME, SESSION
+from onnx_maxpool.benchmark.results import Quartiles, Results, RowResult
 from onnx_maxpool.benchmark.rows import count_of
 
 
@@ -25,7 +25,7 @@ class Distribution:
     lost: int
     """Rows in which a peer is faster."""
     clearly_lost: int
-    """Of these, where the quartiles of the samples do not overlap either."""
+    """Of these, where the upper quartile of the ratio is below 1 too."""
     out_of_reach: int
     """Rows that another runtime wins and no operator of ONNX Runtime can."""
 
@@ -48,16 +48,33 @@ def rows_by_processor(runs: Iterable[Results]) -> dict[str, list[RowResult]]:
     return found
 
 
+def times_ours(result: RowResult, peer: str) -> Quartiles:
+    """Quartiles of a peer's time over ours; where rounds do not tell, of either's fast times and the other's slow."""
+    if peer in result.times_ours:
+        return result.times_ours[peer]
+    theirs, ours = (result.entries[name].timing for name in (peer, OURS))
+    assert theirs is not None
+    assert ours is not None
+    return theirs.lower / ours.upper, theirs.median / ours.median, theirs.upper / ours.lower
+
+
+def fastest_peer(result: RowResult) -> str | None:
+    """Whose time over ours has the least median, if ours and any peer's were timed."""
+    timed = result.medians.keys()
+    peers = set(PEERS) & timed if OURS in timed else set()
+    return min(peers, key=lambda peer: times_ours(result, peer)[1], default=None)
+
+
 def ratio(result: RowResult) -> float | None:
     """Fastest peer / ours; None where no peer takes the row."""
-    return result.ratio(result.fastest_peer, OURS)
+    peer = fastest_peer(result)
+    return times_ours(result, peer)[1] if peer is not None else None
 
 
 def clearly_lost(result: RowResult) -> bool:
-    """Whether the fastest peer's upper quartile is below our lower one."""
-    peer = result.fastest_peer
-    theirs, ours = result.entries[peer].timing if peer else None, result.entries[OURS].timing
-    return theirs is not None and ours is not None and theirs.upper < ours.lower
+    """Whether the upper quartile of the fastest peer's time over ours is below 1 too."""
+    peer = fastest_peer(result)
+    return peer is not None and times_ours(result, peer)[2] < 1
 
 
 def out_of_reach(result: RowResult) -> bool:
@@ -65,7 +82,7 @@ def out_of_reach(result: RowResult) -> bool:
 
     Where that takes longer than ours, its samples were disturbed, and say nothing.
     """
-    peer, medians = result.fastest_peer, result.medians
+    peer, medians = fastest_peer(result), result.medians
     if peer in (None, RUNTIME) or not {OURS, SESSION} <= medians.keys():
         return False
     return medians[peer] <= medians[SESSION] <= medians[OURS]

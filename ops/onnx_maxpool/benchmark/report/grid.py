@@ -15,6 +15,7 @@ from onnx_maxpool.benchmark.grid.summary import (
     Distribution,
     clearly_lost,
     distributions,
+    fastest_peer,
     lost,
     out_of_reach,
     ratio,
@@ -32,11 +33,11 @@ ABOUT = (
     "Rows are drawn at random from the ranges that users have: channels from 1 to 2048, maps from 7x7 to 512x512 and "
     "volumes, 1 to 10,000 ROIs from one cell to the whole map, 1 to 28 bins a side, windows of 1 to 16 with strides "
     "and paddings, adaptive sizes from 1 to 100, every type that a peer supports. Each row is timed in all runtimes in "
-    "turns, and for longer where the ratio is below 2. The ratio is the fastest peer's median over ours: below 1 the "
-    "row is lost. It is noise where the quartiles of the samples overlap; the other rows are clearly lost. Session "
-    "alone is a run of ONNX Runtime with the same inputs and a node that does next to nothing. A row is out of reach "
-    "where another runtime than ONNX Runtime takes no longer than that: then no operator of ONNX Runtime can win it. "
-    "The figures include all these rows."
+    "turns, and for longer where the ratio is below 2. The ratio is the median, over the rounds, of the fastest peer's "
+    "time over ours: below 1 the row is lost. That is noise where the ratio's upper quartile is 1 or more; the other "
+    "rows are clearly lost. Session alone is a run of ONNX Runtime with the same inputs and a node that does next to "
+    "nothing. A row is out of reach where another runtime than ONNX Runtime takes no longer than that: then no "
+    "operator of ONNX Runtime can win it. The figures include all these rows."
 )
 
 
@@ -110,7 +111,7 @@ def lost_lines(rows: Sequence[RowResult]) -> Iterator[list[str]]:
     """The header, then a line for each row that is lost, the worst first."""
     yield ["row", "ratio", "fastest peer", OURS, "the peer", SESSION]
     for result in lost(rows):
-        peer = result.fastest_peer
+        peer = fastest_peer(result)
         assert peer is not None
         times = [micro_of(result, name) for name in (OURS, peer, SESSION)]
         yield [result.place, ratio_cell(result), peer, *times]
@@ -131,7 +132,7 @@ def in_group(rows: Iterable[RowResult], group: Distribution) -> Iterator[RowResu
 
 
 def ratio_cell(result: RowResult) -> str:
-    """`0.98 (noise)` where the quartiles overlap, `0.98 (out of reach)` where no operator can win."""
+    """`0.98 (noise)` where the upper quartile is 1 or more, `0.98 (out of reach)` where no operator can win."""
     value = ratio(result)
     assert value is not None
     if value >= 1:
