@@ -58,7 +58,7 @@ struct AllFalse {
   }
 };
 
-// As many keys as lanes of the wider type fill a vector, as in kernels/window.cc.
+// As many keys as lanes of the wider type fill a vector, as in kernels/window_pools.h.
 template <class From, class To, int bytes>
 void convert(Random& random) {
   if constexpr (sizeof(From) <= sizeof(To)) {

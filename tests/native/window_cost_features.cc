@@ -50,7 +50,9 @@ void copy_costs(double constants[kConstants]) {
 }  // namespace
 
 Features window_cost_features(const PoolJob& job, size_t element_size) {
-  return with_cells(job, element_size, [&](auto cells) { return features_of<decltype(cells)>(job); });
+  return with_element(element_size, [&](auto element) {
+    return with_lanes<decltype(element)>(job, [&](auto cells) { return features_of<decltype(cells)>(job); });
+  });
 }
 
 // Those that the model has now.

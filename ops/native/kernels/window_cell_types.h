@@ -18,7 +18,7 @@ struct CellTypes {
   static constexpr bool kIndexed = indexed_;
 };
 
-// use(CellTypes) of the job's cells.
+// use(CellTypes) of the job's cells, if they are of this element.
 template <class Element, class Use>
 auto with_lanes(const PoolJob& job, Use use) {
   if (!job.indices) return use(CellTypes<Element, Element, false>());
@@ -31,19 +31,28 @@ auto with_lanes(const PoolJob& job, Use use) {
   }
   return use(CellTypes<Element, int64_t, true>());
 }
+
+// use(element) with an integer of so many bytes.
 template <class Use>
-auto with_cells(const PoolJob& job, size_t element_size, Use use) {
-  switch (element_size) {
+auto with_element(size_t size, Use use) {
+  switch (size) {
     case 1:
-      return with_lanes<int8_t>(job, use);
+      return use(int8_t{});
     case 2:
-      return with_lanes<int16_t>(job, use);
+      return use(int16_t{});
     case 4:
-      return with_lanes<int32_t>(job, use);
+      return use(int32_t{});
     default:
-      return with_lanes<int64_t>(job, use);
+      return use(int64_t{});
   }
 }
 
 }  // namespace
+
+// What window.cc asks of the files of each size of element.
+template <class Element>
+const PoolKernel* pool_kernel_of(const PoolJob& job, PoolPlan plan);
+template <class Element>
+PoolCosts pool_costs_of(const PoolJob& job);
+
 }  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

@@ -1,0 +1,9 @@
+// Windows over elements of 64 bits.
+#include "kernels/window_pools.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+
+template const PoolKernel* pool_kernel_of<int64_t>(const PoolJob&, PoolPlan);
+template PoolCosts pool_costs_of<int64_t>(const PoolJob&);
+
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET

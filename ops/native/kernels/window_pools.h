@@ -1,0 +1,139 @@
+// The plans for elements of one size. Each of the files that include this makes them for one: they are most of what
+// there is to compile, and compilers work on files side by side.
+//
+// There are five plans, of which the caller says which: by rows (window_rows.h), by maps (window_maps.h), by planes
+// (window_planes.h), by lookups (window_lookups.h) and by walks (window_walks.h). window_cost.h tells what each takes.
+// Large windows of narrow elements are pooled by window_large.h where indices are wanted. Where each cell is a window,
+// window_copy.h copies it; where windows are some of the cells, window_samples.h does.
+#pragma once
+
+#include "kernels/numbers.h"
+#include "kernels/upper_halves.h"
+#include "kernels/window_cell_types.h"
+#include "kernels/window_copy.h"
+#include "kernels/window_cost.h"
+#include "kernels/window_large.h"
+#include "kernels/window_lookups.h"
+#include "kernels/window_maps.h"
+#include "kernels/window_planes.h"
+#include "kernels/window_rows.h"
+#include "kernels/window_samples.h"
+#include "kernels/window_walks.h"
+
+namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
+namespace {
+
+template <class Pool>
+const PoolKernel* kernel_of() {
+  static constexpr PoolKernel kernel = {cleared<Pool::units>, cleared<Pool::scratch_bytes>, cleared<Pool::run>};
+  return &kernel;
+}
+
+// The same of what pools numbers too, where there are any and no index is wanted. Where keys have to pool them after
+// all, a zero becomes +0, as that of numbers is: whether there is a NaN elsewhere must not be seen.
+template <template <class, class, bool> class Pool, class Types>
+void run_pool(const PoolJob& job, int64_t unit, void* scratch) {
+  using Keys = Pool<typename Types::Element, typename Types::Lane, Types::kIndexed>;
+  using Number = typename PooledAs<typename Types::Element>::type;
+  if constexpr (!Types::kIndexed && kAreNumbers<Number>) {
+    if (job.order.mask != 0 && compares_numbers()) {
+      if (Pool<Number, Number, false>::run(job, unit, scratch)) return;
+      Keys::run(job, unit, scratch);
+      Keys::each_piece(job, unit, [&](int64_t begin, int64_t end) {
+        Number* const y = static_cast<Number*>(job.y);
+        for (int64_t i = begin; i < end; ++i) y[i] += Number{};
+      });
+      return;
+    }
+  }
+  Keys::run(job, unit, scratch);
+}
+template <template <class, class, bool> class Pool, class Types>
+const PoolKernel* kernel_of() {
+  using Keys = Pool<typename Types::Element, typename Types::Lane, Types::kIndexed>;
+  static constexpr PoolKernel kernel = {cleared<Keys::units>, cleared<Keys::scratch_bytes>,
+                                        cleared<run_pool<Pool, Types>>};
+  return &kernel;
+}
+
+// The ways to pool such cells.
+template <class Types>
+struct Pools {
+  using Element = typename Types::Element;
+  using Lane = typename Types::Lane;
+  static constexpr bool kIndexed = Types::kIndexed;
+  // Whether positions of narrower elements need 64 bits, as of 2^31 cells: too seldom for more than the way that takes
+  // all windows to be worth its code.
+  static constexpr bool kIsHuge = kIndexed && sizeof(Lane) == 8 && sizeof(Element) < 8;
+  using Copies = CopyPool<Element, kIndexed>;
+  using Samples = SamplePool<Element, kIndexed>;
+  using Planes = PlanesPool<Element, Lane, kIndexed>;
+  using Maps = MapPool<Element, Lane, kIndexed>;
+  using Walks = WalkPool<Element, Lane, kIndexed>;
+
+  // Null where the plan cannot compute the job.
+  static const PoolKernel* kernel(const PoolJob& job, PoolPlan plan) {
+    if (plan == PoolPlan::rows) return by_rows(job);
+    if constexpr (!kIsHuge) {
+      if (plan == PoolPlan::planes && Planes::takes(job)) return kernel_of<PlanesPool, Types>();
+      if (plan == PoolPlan::lookups) return by_lookups(job);
+      if (plan == PoolPlan::maps && Maps::takes(job)) return kernel_of<MapPool, Types>();
+    }
+    if constexpr (Walks::kIsFaster) {
+      if (plan == PoolPlan::walks && Walks::takes(job)) return kernel_of<WalkPool, Types>();
+    }
+    return nullptr;
+  }
+
+  static PoolCosts costs(const PoolJob& job) {
+    if constexpr (kIsHuge) {
+      return only_rows(job);
+    } else {
+      if (one_way(job)) return only_rows(job);
+      return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job), Walks::takes(job));
+    }
+  }
+
+ private:
+  // The kernel of a job for which no plan is better than a way of its own; null of others.
+  static const PoolKernel* one_way(const PoolJob& job) {
+    if (Copies::takes(job)) return kernel_of<Copies>();
+    if (Samples::takes(job)) return kernel_of<Samples>();
+    if constexpr (kIndexed && sizeof(Element) <= 2 && sizeof(Lane) >= 4) {
+      if (LargeWindowPool<Element>::takes(job)) return kernel_of<LargeWindowPool<Element>>();
+    }
+    return nullptr;
+  }
+
+  static const PoolKernel* by_rows(const PoolJob& job) {
+    if (const PoolKernel* const kernel = one_way(job)) return kernel;
+    if constexpr (!kIsHuge) {
+      if (is_sliding(job.columns, kVectorBytes / sizeof(Lane))) return kernel_of<SlidingPool, Types>();
+    }
+    return kernel_of<GatheringPool, Types>();
+  }
+
+  static const PoolKernel* by_lookups([[maybe_unused]] const PoolJob& job) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(Lane) > 1) {
+      using Lookups = LookupPool<Element, Lane, kIndexed>;
+      if (Lookups::takes(job)) return kernel_of<LookupPool, Types>();
+    }
+#endif
+    return nullptr;
+  }
+};
+
+}  // namespace
+
+template <class Element>
+const PoolKernel* pool_kernel_of(const PoolJob& job, PoolPlan plan) {
+  return with_lanes<Element>(job, [&](auto types) { return Pools<decltype(types)>::kernel(job, plan); });
+}
+
+template <class Element>
+PoolCosts pool_costs_of(const PoolJob& job) {
+  return with_lanes<Element>(job, [&](auto types) { return Pools<decltype(types)>::costs(job); });
+}
+
+}  // namespace onnx_maxpool::ONNX_MAXPOOL_TARGET
