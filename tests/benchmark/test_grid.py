@@ -19,7 +19,7 @@ from onnx_maxpool.benchmark.grid import race
 from onnx_maxpool.benchmark.grid.race import race_row, take_turns
 from onnx_maxpool.benchmark.grid.records import append, begin, from_record, record
 from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, drawn, group_of
-from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, lost, ratio, worst
+from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, lost, out_of_reach, ratio, worst
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes
 from onnx_maxpool.benchmark.peers import OURS, RUNTIME, SESSION
@@ -126,10 +126,8 @@ def test_a_row_is_out_of_reach_where_the_session_alone_is_slower() -> None:
 class FakeRuntime:
     """Takes as long as it is told to, or longer from round to round, and counts how often."""
 
-    name = "fake"
-
-    def __init__(self, seconds: float, growth: float = 1) -> None:
-        self.seconds, self.growth, self.asked = seconds, growth, 0
+    def __init__(self, seconds: float, growth: float = 1, name: str = "") -> None:
+        self.seconds, self.growth, self.name, self.asked = seconds, growth, name, 0
 
     def ask(self, _: str, row: Row) -> tuple[float, int]:
         assert row == Row(ROI_CASES[5])
@@ -164,12 +162,15 @@ def test_a_close_race_goes_on(peer: float, samples: int, monkeypatch: pytest.Mon
 
 def test_times_are_compared_in_the_same_round() -> None:
     """However much the machine's speed changes from round to round."""
-    ours, peer = contestants([FakeRuntime(1.0, growth=2.0), FakeRuntime(1.5, growth=2.0)])
-    assert take_turns(ours, [peer]) == {"fake": (1.5, 1.5, 1.5)}
+    times = {OURS: 1.0, "OpenVINO": 1.5, SESSION: 0.5}
+    ours, peer, session = contestants([FakeRuntime(time, 2.0, name) for name, time in times.items()])
+    assert take_turns(ours, [peer], [session]) == {"OpenVINO": (1.5, 1.5, 1.5), SESSION: (0.5, 0.5, 0.5)}
     result = result_of("AdaptiveMaxPool", [2.0], [1.0], peer="OpenVINO")
     assert (ratio(result), clearly_lost(result)) == (0.5, True)
     result.times_ours["OpenVINO"] = (0.7, 0.9, 1.1)
-    assert (ratio(result), clearly_lost(result)) == (0.9, False)
+    assert (ratio(result), clearly_lost(result), out_of_reach(result)) == (0.9, False, False)
+    result.times_ours[SESSION] = (0.8, 0.95, 1.2)
+    assert out_of_reach(result)
 
 
 def run_command(*arguments: str | Path) -> int:

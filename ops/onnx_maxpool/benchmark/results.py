@@ -81,8 +81,8 @@ class RowResult:
     ours: dict[str, Entry] = field(default_factory=dict)
     """Ours again, timed in the same turns: on one thread, in float. By what is different."""
     times_ours: dict[str, Quartiles] = field(default_factory=dict)
-    """Of the grid's peers that took part in all rounds, by name: their time over ours in the same round. A machine that
-    is slower for a while is so for both."""
+    """Of those that took part in all rounds of the grid, by name: their time over ours in the same round. A machine
+    that is slower for a while is so for both."""
 
     @property
     def place(self) -> str:

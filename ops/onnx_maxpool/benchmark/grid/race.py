@@ -128,12 +128,13 @@ def take_turns(
     for contestant in (ours, *peers, *others):
         if contestant.samples:
             contestant.entry.timing = timing(contestant.samples)
-    return {peer.runtime.name: times_ours(peer, ours) for peer in racing if peer.samples and ours.samples}
+    raced = [contestant for contestant in active[1:] if contestant.samples and ours.samples]
+    return {contestant.runtime.name: times_ours(contestant, ours) for contestant in raced}
 
 
-def times_ours(peer: Contestant, ours: Contestant) -> Quartiles:
-    """Quartiles of the peer's time over ours, of the two in each round."""
-    return quartiles([theirs / own for (theirs, _), (own, _) in zip(peer.samples, ours.samples, strict=True)])
+def times_ours(other: Contestant, ours: Contestant) -> Quartiles:
+    """Quartiles of the other's time over ours, of the two in each round."""
+    return quartiles([theirs / own for (theirs, _), (own, _) in zip(other.samples, ours.samples, strict=True)])
 
 
 def take_rounds(active: Sequence[Contestant], rounds: range, seconds: float) -> None:

@@ -48,11 +48,11 @@ def rows_by_processor(runs: Iterable[Results]) -> dict[str, list[RowResult]]:
     return found
 
 
-def times_ours(result: RowResult, peer: str) -> Quartiles:
-    """Quartiles of a peer's time over ours; where rounds do not tell, of either's fast times and the other's slow."""
-    if peer in result.times_ours:
-        return result.times_ours[peer]
-    theirs, ours = (result.entries[name].timing for name in (peer, OURS))
+def times_ours(result: RowResult, name: str) -> Quartiles:
+    """Quartiles of another's time over ours; where rounds do not tell, of either's fast times and the other's slow."""
+    if name in result.times_ours:
+        return result.times_ours[name]
+    theirs, ours = (result.entries[each].timing for each in (name, OURS))
     assert theirs is not None
     assert ours is not None
     return theirs.lower / ours.upper, theirs.median / ours.median, theirs.upper / ours.lower
@@ -82,10 +82,10 @@ def out_of_reach(result: RowResult) -> bool:
 
     Where that takes longer than ours, its samples were disturbed, and say nothing.
     """
-    peer, medians = fastest_peer(result), result.medians
-    if peer in (None, RUNTIME) or not {OURS, SESSION} <= medians.keys():
+    peer = fastest_peer(result)
+    if peer in (None, RUNTIME) or SESSION not in result.medians:
         return False
-    return medians[peer] <= medians[SESSION] <= medians[OURS]
+    return times_ours(result, peer)[1] <= times_ours(result, SESSION)[1] <= 1
 
 
 def distributions(results: Iterable[RowResult]) -> list[Distribution]:
