@@ -39,6 +39,8 @@ if os.environ.get("ONNX_MAXPOOL_ALL_PEERS") and MISSING:
 # parsed, and before Python 3.11.8 (cpython's issue 106905) two threads that parse at once may both fail: torch's
 # exporter parses, too.
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+# By itself Ray starts its workers with a niceness of 15: beside other tests, a page takes minutes instead of one.
+os.environ["RAY_worker_niceness"] = "0"
 
 # `repeatable` draws the same examples on every run. `long` is for campaigns: `pytest --hypothesis-profile=long`.
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
