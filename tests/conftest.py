@@ -40,7 +40,7 @@ if os.environ.get("ONNX_MAXPOOL_ALL_PEERS") and MISSING:
 # exporter parses, too.
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 # By itself Ray starts its workers with a niceness of 15: beside other tests, a page takes minutes instead of one.
-os.environ["RAY_worker_niceness"] = "0"
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - the name is Ray's
 
 # `repeatable` draws the same examples on every run. `long` is for campaigns: `pytest --hypothesis-profile=long`.
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

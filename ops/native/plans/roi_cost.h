@@ -105,8 +105,8 @@ constexpr double kPart = 2000;
 // fetch lines in advance, and so take them from each other. There are so many for each ROI, as far as it has them, and
 // fewer where a thread's outputs of an ROI fill more lines than this, as the other is then seldom near.
 constexpr double kHandedLine = 75, kHandedLines = 12, kNearLines = 128;
-// By how much threads differ in speed, as others use their processors and memory, too: of two threads that share a
-// core with another program each, one took twice as long as the other for a second or so, and then did not.
+// By how much threads differ in speed, as others use their processors and memory, too: one of two took twice as long
+// as the other for a second or so, while its core ran another program's thread as well.
 constexpr double kUnevenThreads = 0.12;
 
 }  // namespace roi_costs

@@ -129,11 +129,11 @@ def take_turns(
         if contestant.samples:
             contestant.entry.timing = timing(contestant.samples)
     raced = [contestant for contestant in active[1:] if contestant.samples and ours.samples]
-    return {contestant.runtime.name: times_ours(contestant, ours) for contestant in raced}
+    return {contestant.runtime.name: ratio_of_rounds(contestant, ours) for contestant in raced}
 
 
-def times_ours(other: Contestant, ours: Contestant) -> Quartiles:
-    """Quartiles of the other's time over ours, of the two in each round."""
+def ratio_of_rounds(other: Contestant, ours: Contestant) -> Quartiles:
+    """The other's time over ours, of the two in each round."""
     return quartiles([theirs / own for (theirs, _), (own, _) in zip(other.samples, ours.samples, strict=True)])
 
 
