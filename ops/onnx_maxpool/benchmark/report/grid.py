@@ -35,10 +35,11 @@ ABOUT = (
     "and paddings, adaptive sizes from 1 to 100, every type that a peer supports. Each row is timed in all runtimes in "
     "turns, and for longer where the ratio is below 2. The ratio is the median, over the rounds, of the fastest peer's "
     "time over ours: below 1 the row is lost. The quotient of two medians may be another, where the machine's speed "
-    "changed from round to round. A lost row is noise where the ratio's upper quartile is 1 or more; the others are "
-    "clearly lost. Session alone is a run of ONNX Runtime with the same inputs and a node that does next to nothing. A "
-    "row is out of reach where another runtime than ONNX Runtime takes no longer than that: then no operator of ONNX "
-    "Runtime can win it. The figures include all these rows."
+    "changed from round to round; older runs, which did not keep the rounds' ratios, are compared by it. A lost row is "
+    "noise where the ratio's upper quartile is 1 or more; the others are clearly lost. Session alone is a run of ONNX "
+    "Runtime with the same inputs and a node that does next to nothing. A row is out of reach where another runtime "
+    "than ONNX Runtime takes no longer than that: then no operator of ONNX Runtime can win it. The figures include all "
+    "these rows."
 )
 
 
