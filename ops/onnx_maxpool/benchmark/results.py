@@ -101,10 +101,24 @@ class RowResult:
             return None
         return medians[numerator] / medians[denominator]
 
+    def over_ours(self, name: str) -> Quartiles:
+        """Another's time over ours, of two that were timed.
+
+        Where rounds do not tell, the outer quartiles are of either's fast times and the other's slow ones.
+        """
+        if name in self.times_ours:
+            return self.times_ours[name]
+        theirs, ours = (self.entries[each].timing for each in (name, OURS))
+        assert theirs is not None
+        assert ours is not None
+        return theirs.lower / ours.upper, theirs.median / ours.median, theirs.upper / ours.lower
+
     @property
     def fastest_peer(self) -> str | None:
-        """The peer with the least median, if any was timed."""
-        return min(set(PEERS) & self.medians.keys(), key=self.medians.__getitem__, default=None)
+        """The peer whose time over ours has the least median, or its own time where ours was not timed, if any was."""
+        medians = self.medians
+        times = {name: self.over_ours(name)[1] if OURS in medians else medians[name] for name in medians}
+        return min(set(PEERS) & medians.keys(), key=times.__getitem__, default=None)
 
 
 @dataclass

@@ -9,8 +9,8 @@ import numpy as np
 
 from onnx_maxpool.benchmark.grid.race import group_of_result
 from onnx_maxpool.benchmark.grid.shapes import GROUPS
-from onnx_maxpool.benchmark.peers import OURS, PEERS, RUNTIME, SESSION
-from onnx_maxpool.benchmark.results import Quartiles, Results, RowResult
+from onnx_maxpool.benchmark.peers import OURS, RUNTIME, SESSION
+from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import count_of
 
 
@@ -48,33 +48,16 @@ def rows_by_processor(runs: Iterable[Results]) -> dict[str, list[RowResult]]:
     return found
 
 
-def times_ours(result: RowResult, name: str) -> Quartiles:
-    """Quartiles of another's time over ours; where rounds do not tell, of either's fast times and the other's slow."""
-    if name in result.times_ours:
-        return result.times_ours[name]
-    theirs, ours = (result.entries[each].timing for each in (name, OURS))
-    assert theirs is not None
-    assert ours is not None
-    return theirs.lower / ours.upper, theirs.median / ours.median, theirs.upper / ours.lower
-
-
-def fastest_peer(result: RowResult) -> str | None:
-    """Whose time over ours has the least median, if ours and any peer's were timed."""
-    timed = result.medians.keys()
-    peers = set(PEERS) & timed if OURS in timed else set()
-    return min(peers, key=lambda peer: times_ours(result, peer)[1], default=None)
-
-
 def ratio(result: RowResult) -> float | None:
-    """Fastest peer / ours; None where no peer takes the row."""
-    peer = fastest_peer(result)
-    return times_ours(result, peer)[1] if peer is not None else None
+    """Fastest peer / ours; None where ours was not timed, or no peer takes the row."""
+    peer = result.fastest_peer
+    return result.over_ours(peer)[1] if peer is not None and OURS in result.medians else None
 
 
 def clearly_lost(result: RowResult) -> bool:
     """Whether the upper quartile of the fastest peer's time over ours is below 1 too."""
-    peer = fastest_peer(result)
-    return peer is not None and times_ours(result, peer)[2] < 1
+    peer = result.fastest_peer
+    return peer is not None and OURS in result.medians and result.over_ours(peer)[2] < 1
 
 
 def out_of_reach(result: RowResult) -> bool:
@@ -82,10 +65,10 @@ def out_of_reach(result: RowResult) -> bool:
 
     Where that takes longer than ours, its samples were disturbed, and say nothing.
     """
-    peer = fastest_peer(result)
-    if peer in (None, RUNTIME) or SESSION not in result.medians:
+    peer = result.fastest_peer
+    if peer in (None, RUNTIME) or not {OURS, SESSION} <= result.medians.keys():
         return False
-    return times_ours(result, peer)[1] <= times_ours(result, SESSION)[1] <= 1
+    return result.over_ours(peer)[1] <= result.over_ours(SESSION)[1] <= 1
 
 
 def distributions(results: Iterable[RowResult]) -> list[Distribution]:

@@ -15,7 +15,6 @@ from onnx_maxpool.benchmark.grid.summary import (
     Distribution,
     clearly_lost,
     distributions,
-    fastest_peer,
     lost,
     out_of_reach,
     ratio,
@@ -113,7 +112,7 @@ def lost_lines(rows: Sequence[RowResult]) -> Iterator[list[str]]:
     """The header, then a line for each row that is lost, the worst first."""
     yield ["row", "ratio", "fastest peer", OURS, "the peer", SESSION]
     for result in lost(rows):
-        peer = fastest_peer(result)
+        peer = result.fastest_peer
         assert peer is not None
         times = [micro_of(result, name) for name in (OURS, peer, SESSION)]
         yield [result.place, ratio_cell(result), peer, *times]
