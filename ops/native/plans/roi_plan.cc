@@ -130,7 +130,7 @@ bool set_if_small(const RoiShape& shape, const RoiWindows& windows, RoiPlan& pla
 
 // By the cost model, or by what is known of such runs.
 void choose_plan(const RoiShape& shape, const RoiWindows& windows, Trials* known, RoiPlan& plan) {
-  const Planner planner(shape, windows);
+  const Planner planner(shape, windows, plan.rois_by_image);
   Ways ways;
   planner.find_ways(1, ways);
   Trials::Costs costs = times(ways);
@@ -197,14 +197,17 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
 }
 
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows) {
-  const Planner planner(shape, windows);
+  List<int64_t, kFewRois> rois_by_image;
+  const Planner planner(shape, windows, rois_by_image);
   std::vector<RoiPlan> plans;
   const auto mode = small_mode(shape, windows);
   if (mode) set_small_plan(shape, windows, mode, plans.emplace_back());
   for (const Way& way : planner.possible_ways(shape.threads)) {
     const bool is_there =
         way.mode == mode && way.levels == 0 && way.at_once == 1 && way.left == 0 && !way.division.by_rois;
-    if (!is_there) planner.plan(way, plans.emplace_back());
+    if (is_there) continue;
+    plans.emplace_back().rois_by_image = rois_by_image;
+    planner.plan(way, plans.back());
   }
   return plans;
 }

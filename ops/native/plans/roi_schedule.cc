@@ -35,6 +35,18 @@ void sort_by_image(int64_t images, const RoiNumbers& image, RoiNumbers& rois) {
   }
 }
 
+// Where the ROIs of an image end that begin at `begin`: in steps that double, as images mostly have many.
+template <class ImageAt>
+int64_t end_of_image(int64_t begin, int64_t count, const ImageAt& image_at) {
+  const int64_t image = image_at(begin);
+  int64_t step = 1, last = begin;  // the last one that is known to be of this image
+  for (; last + step < count && image_at(last + step) == image; step *= 2) last += step;
+  for (; step > 0; step /= 2) {
+    if (last + step < count && image_at(last + step) == image) last += step;
+  }
+  return last + 1;
+}
+
 void estimate(const RoiGroups& groups, RoiDivision& division) {
   if (division.threads == 1 && groups[0].count() <= division.most_rois) {  // all units are whole
     const auto blocks = static_cast<double>(division.blocks), count = static_cast<double>(groups.size());
@@ -45,7 +57,7 @@ void estimate(const RoiGroups& groups, RoiDivision& division) {
     return;
   }
   const auto workers = static_cast<double>(division.threads);
-  double longest = 0, until_here = 0;
+  double longest = 0, latest = 0;
   division.units = division.cycles = 0;
   // Stores wait for lines while what comes next is pooled.
   const bool hands = division.handed > 0 && division.blocks > 1 && !division.by_rois;
@@ -53,19 +65,20 @@ void estimate(const RoiGroups& groups, RoiDivision& division) {
   const double roi = division.roi + waits;
   divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
     const auto count = static_cast<double>(parts), units = count * static_cast<double>(end - first);
-    const double unit = division.fill + roi * static_cast<double>(group.count()) / count + (parts > 1 ? kPart : 0);
+    const double rois = static_cast<double>(group.count());
+    const double unit = division.fill + (parts > 1 ? roi * rois / count + kPart : roi * rois);
     longest = std::max(longest, unit);
     division.units += units;
     division.cycles += units * unit;
     // Threads have units in turns, and help each other. When the last of these is over, they have all that comes before
     // behind them, and have waited for half of it, unless there is more to do.
-    until_here = std::max(until_here, (division.cycles + unit / 2 * (workers - 1)) / workers);
+    latest = std::max(latest, division.cycles + unit / 2 * (workers - 1));
   });
   // Units that are few and alike end together, but for the last one of the slowest thread: the others have taken what
   // it had before that, which is less where units are smaller.
   const double later = division.threads > 1 ? kUnevenThreads * longest : 0;
   division.time =
-      std::min(std::max(longest + later, until_here), std::ceil(division.units / workers) * longest + later);
+      std::min(std::max(longest + later, latest / workers), std::ceil(division.units / workers) * longest + later);
 }
 
 // The tasks of a sweep for the ROIs of a unit: by the starts of their windows, last first (RoiJob::tasks).
@@ -95,15 +108,21 @@ void spread(int64_t first, int64_t end, int64_t threads, Each&& each) {
     for (int64_t block = first; block < end; ++block) each(block);
     return;
   }
-  const auto begin_of = [&](int64_t thread) { return first + (end - first) * thread / threads; };
+  List<int64_t, 9> begins;  // of each thread's blocks, and the end of the last one's
+  begins.resize(static_cast<size_t>(threads) + 1);
+  for (int64_t thread = 0; thread <= threads; ++thread) {
+    begins[static_cast<size_t>(thread)] = first + (end - first) * thread / threads;
+  }
   for (int64_t step = 0; step * threads < end - first + threads; ++step) {
-    for (int64_t thread = 0; thread < threads; ++thread) {
-      if (const int64_t block = begin_of(thread) + step; block < begin_of(thread + 1)) each(block);
+    for (size_t thread = 0; thread + 1 < begins.size(); ++thread) {
+      if (const int64_t block = begins[thread] + step; block < begins[thread + 1]) each(block);
     }
   }
 }
 
 }  // namespace
+
+bool are_in_order(const RoiWindows& windows) { return std::is_sorted(windows.image.begin(), windows.image.end()); }
 
 RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNumbers& rois_by_image) {
   RoiGroups groups;
@@ -114,16 +133,19 @@ RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNu
     groups[0] = {0, 0, shape.rois};
     return groups;
   }
-  sort_by_image(shape.images, windows.image, rois_by_image);
-  const auto image = [&](size_t slot) { return windows.image[static_cast<size_t>(rois_by_image[slot])]; };
-  const size_t count = rois_by_image.size();
-  size_t different = 0;
-  for (size_t slot = 0; slot < count; ++slot) different += slot == 0 || image(slot) != image(slot - 1);
-  groups.resize(different);
-  RoiGroup* group = groups.begin();
-  for (size_t begin = 0, end = 0; begin < count; begin = end) {
-    while (end < count && image(end) == image(begin)) ++end;
-    *group++ = {image(begin), static_cast<int64_t>(begin), static_cast<int64_t>(end)};
+  if (are_in_order(windows)) {  // as most detectors give them: to sort takes longer than to pool small ones
+    std::iota(rois_by_image.begin(), rois_by_image.end(), int64_t{0});
+  } else {
+    sort_by_image(shape.images, windows.image, rois_by_image);
+  }
+  const auto image_at = [&](int64_t slot) {
+    return windows.image[static_cast<size_t>(rois_by_image[static_cast<size_t>(slot)])];
+  };
+  for (int64_t begin = 0; begin < shape.rois;) {
+    const int64_t end = end_of_image(begin, shape.rois, image_at);
+    groups.resize(groups.size() + 1);
+    *(groups.end() - 1) = {image_at(begin), begin, end};
+    begin = end;
   }
   std::sort(groups.begin(), groups.end(), [](const RoiGroup& a, const RoiGroup& b) {
     return a.count() != b.count() ? a.count() > b.count() : a.image < b.image;
@@ -135,6 +157,9 @@ void divide_best(const RoiGroups& groups, RoiDivision& division) {
   division.grain = std::numeric_limits<double>::infinity();
   estimate(groups, division);
   if (division.threads == 1 || division.by_rois) return;
+  // No parts take less than this. That they take a little less than units that are whole is not worth a look.
+  constexpr double kWorthParts = 1.03;
+  if (division.time <= kWorthParts * division.cycles / static_cast<double>(division.threads)) return;
   RoiDivision parted = division;
   const auto most = static_cast<double>(groups[0].count());
   double before = std::numeric_limits<double>::infinity();

@@ -25,6 +25,9 @@ struct RoiGroup {
 
 using RoiGroups = List<RoiGroup, 4>;
 
+// Whether no ROI is of an image before that of the ROI before it.
+bool are_in_order(const RoiWindows& windows);
+
 // Sorts ROIs by their images. The groups with the most come first. Takes memory for each ROI, and none for images
 // without ROIs.
 RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, List<int64_t, kFewRois>& rois_by_image);
@@ -65,18 +68,20 @@ void divide(const RoiGroups& groups, const RoiDivision& division, Each&& each) {
   double left = 0;
   for (const RoiGroup& group : groups) left += whole(group) * blocks;
   for (const RoiGroup& group : groups) {
-    const int64_t least = (group.count() + division.most_rois - 1) / division.most_rois;
-    // From this block on, a whole one would keep a thread busy for longer than the others with all that is left. That
-    // the two are equal must not depend on how they are rounded.
-    const double from = std::floor(left / whole(group) - static_cast<double>(division.threads) * (1 - 1e-9)) + 1;
-    auto first_divided = static_cast<int64_t>(std::clamp(from, 0.0, blocks));
+    const int64_t least =  // without a division where a unit may have all
+        group.count() <= division.most_rois ? 1 : (group.count() + division.most_rois - 1) / division.most_rois;
+    // From the first block on where `spare` is less than what comes before it, a whole one would keep a thread busy for
+    // longer than the others with all that is left. That the two are equal must not depend on how they are rounded.
+    const double block = whole(group), spare = left - static_cast<double>(division.threads) * (1 - 1e-9) * block;
+    int64_t first_divided = division.blocks;
+    if (spare < (blocks - 1) * block) first_divided = spare < 0 ? 0 : static_cast<int64_t>(spare / block) + 1;
     if (division.sweep && first_divided < division.blocks) first_divided = 0;
     if (first_divided > 0) each(group, int64_t{0}, first_divided, least);
     if (first_divided < division.blocks) {
       const double parts = std::ceil(division.roi * static_cast<double>(group.count()) / division.grain);
       each(group, first_divided, division.blocks, std::clamp(static_cast<int64_t>(parts), least, group.count()));
     }
-    left -= whole(group) * blocks;
+    left -= block * blocks;
   }
 }
 

@@ -74,8 +74,6 @@ RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows&
   return by_rows ? &RoiKernel::few_channels : &RoiKernel::separate;
 }
 
-bool are_in_order(const RoiWindows& windows) { return std::is_sorted(windows.image.begin(), windows.image.end()); }
-
 void set_plan_in_order(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode, int levels,
                        int64_t at_once, RoiPlan& plan) {
   const int64_t blocks = units_for(mode, shape, units_of(shape.blocks, at_once));

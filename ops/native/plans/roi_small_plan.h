@@ -14,8 +14,6 @@ bool is_little(const RoiDims& dims, const RoiWindows& windows);
 // The mode of a run that is too small to choose a plan; null of others.
 RoiKernel::Mode RoiKernel::* small_mode(const RoiShape& shape, const RoiWindows& windows);
 
-// Whether ROIs come image by image.
-bool are_in_order(const RoiWindows& windows);
 // Of an empty plan, all but what it costs: one thread pools all ROIs as they come, on all blocks of channels, of which
 // a unit has so many. Neighbours of one image share a unit.
 void set_plan_in_order(const RoiShape& shape, const RoiWindows& windows, RoiKernel::Mode RoiKernel::* mode, int levels,

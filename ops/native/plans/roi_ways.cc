@@ -69,12 +69,14 @@ void set_plan(const RoiShape& shape, const RoiWindows& windows, const RoiGroups&
   if (way.left > 0) lay_out(shape, windows, groups, way.of_left, plan);
 }
 
-Planner::Planner(const RoiShape& shape, const RoiWindows& windows)
+Planner::Planner(const RoiShape& shape, const RoiWindows& windows, List<int64_t, kFewRois>& rois_by_image)
     : shape_(shape),
       windows_(windows),
-      groups_(group_by_image(shape, windows, rois_by_image_)),
+      groups_(group_by_image(shape, windows, rois_by_image)),
       cost_(shape, windows, groups_.size()) {
-  for (const RoiWindow& rows : windows.rows) tallest_ = std::max<int64_t>(tallest_, rows.end - rows.start);
+  int32_t tallest = 0;
+  for (const RoiWindow& rows : windows.rows) tallest = std::max(tallest, rows.end - rows.start);
+  tallest_ = tallest;
   while (most_levels_ < kMostLevels && (int64_t{2} << most_levels_) <= tallest_) ++most_levels_;
 }
 
@@ -251,7 +253,6 @@ void Planner::cells(int64_t threads, Way& way) const {
 }
 
 void Planner::plan(const Way& way, RoiPlan& plan) const {
-  plan.rois_by_image = rois_by_image_;
   set_plan(shape_, windows_, groups_, way, plan);
   plan.tallest = tallest_;
 }

@@ -80,14 +80,15 @@ void set_plan(const RoiShape& shape, const RoiWindows& windows, const RoiGroups&
 // only just been written in parts, and a small run would notice.
 class Planner {
  public:
-  Planner(const RoiShape& shape, const RoiWindows& windows);
+  // Sets `rois_by_image`, which a plan has to have.
+  Planner(const RoiShape& shape, const RoiWindows& windows, List<int64_t, kFewRois>& rois_by_image);
 
   // The best way of each number on so many threads.
   void find_ways(int64_t threads, Ways& ways) const;
   // All that there are, with any levels: for tests, and to fit costs.
   std::vector<Way> possible_ways(int64_t threads) const;
 
-  // Of an empty plan.
+  // Of a plan that has its rois_by_image, and is empty else.
   void plan(const Way& way, RoiPlan& plan) const;
 
  private:
@@ -145,7 +146,6 @@ class Planner {
 
   const RoiShape& shape_;
   const RoiWindows& windows_;
-  List<int64_t, kFewRois> rois_by_image_;
   const RoiGroups groups_;
   const RoiCost cost_;
   int64_t tallest_ = 0;
