@@ -47,40 +47,6 @@ int64_t end_of_image(int64_t begin, int64_t count, const ImageAt& image_at) {
   return last + 1;
 }
 
-void estimate(const RoiGroups& groups, RoiDivision& division) {
-  if (division.threads == 1 && groups[0].count() <= division.most_rois) {  // all units are whole
-    const auto blocks = static_cast<double>(division.blocks), count = static_cast<double>(groups.size());
-    double rois = 0;
-    for (const RoiGroup& group : groups) rois += static_cast<double>(group.count());
-    division.units = blocks * count;
-    division.cycles = division.time = blocks * (division.fill * count + division.roi * rois);
-    return;
-  }
-  const auto workers = static_cast<double>(division.threads);
-  double longest = 0, latest = 0;
-  division.units = division.cycles = 0;
-  // Stores wait for lines while what comes next is pooled.
-  const bool hands = division.handed > 0 && division.blocks > 1 && !division.by_rois;
-  const double waits = hands ? division.handed * division.handed / (division.handed + division.roi) : 0;
-  const double roi = division.roi + waits;
-  divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
-    const auto count = static_cast<double>(parts), units = count * static_cast<double>(end - first);
-    const double rois = static_cast<double>(group.count());
-    const double unit = division.fill + (parts > 1 ? roi * rois / count + kPart : roi * rois);
-    longest = std::max(longest, unit);
-    division.units += units;
-    division.cycles += units * unit;
-    // Threads have units in turns, and help each other. When the last of these is over, they have all that comes before
-    // behind them, and have waited for half of it, unless there is more to do.
-    latest = std::max(latest, division.cycles + unit / 2 * (workers - 1));
-  });
-  // Units that are few and alike end together, but for the last one of the slowest thread: the others have taken what
-  // it had before that, which is less where units are smaller.
-  const double later = division.threads > 1 ? kUnevenThreads * longest : 0;
-  division.time =
-      std::min(std::max(longest + later, latest / workers), std::ceil(division.units / workers) * longest + later);
-}
-
 // The tasks of a sweep for the ROIs of a unit: by the starts of their windows, last first (RoiJob::tasks).
 void order_sweep(const RoiShape& shape, const RoiWindows& windows, const RoiUnit& unit, RoiPlan& plan) {
   const int64_t count = unit.end - unit.begin;
@@ -151,6 +117,40 @@ RoiGroups group_by_image(const RoiShape& shape, const RoiWindows& windows, RoiNu
     return a.count() != b.count() ? a.count() > b.count() : a.image < b.image;
   });
   return groups;
+}
+
+void estimate(const RoiGroups& groups, RoiDivision& division) {
+  if (division.threads == 1 && groups[0].count() <= division.most_rois) {  // all units are whole
+    const auto blocks = static_cast<double>(division.blocks), count = static_cast<double>(groups.size());
+    double rois = 0;
+    for (const RoiGroup& group : groups) rois += static_cast<double>(group.count());
+    division.units = blocks * count;
+    division.cycles = division.time = blocks * (division.fill * count + division.roi * rois);
+    return;
+  }
+  const auto workers = static_cast<double>(division.threads);
+  double longest = 0, latest = 0;
+  division.units = division.cycles = 0;
+  // Stores wait for lines while what comes next is pooled.
+  const bool hands = division.handed > 0 && division.blocks > 1 && !division.by_rois;
+  const double waits = hands ? division.handed * division.handed / (division.handed + division.roi) : 0;
+  const double roi = division.roi + waits;
+  divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
+    const auto count = static_cast<double>(parts), units = count * static_cast<double>(end - first);
+    const double rois = static_cast<double>(group.count());
+    const double unit = division.fill + (parts > 1 ? roi * rois / count + kPart : roi * rois);
+    longest = std::max(longest, unit);
+    division.units += units;
+    division.cycles += units * unit;
+    // Threads have units in turns, and help each other. When the last of these is over, they have all that comes before
+    // behind them, and have waited for half of it, unless there is more to do.
+    latest = std::max(latest, division.cycles + unit / 2 * (workers - 1));
+  });
+  // Units that are few and alike end together, but for the last one of the slowest thread: the others have taken what
+  // it had before that, which is less where units are smaller.
+  const double later = division.threads > 1 ? kUnevenThreads * longest : 0;
+  division.time =
+      std::min(std::max(longest + later, latest / workers), std::ceil(division.units / workers) * longest + later);
 }
 
 void divide_best(const RoiGroups& groups, RoiDivision& division) {

@@ -49,7 +49,9 @@ struct RoiDivision {
   double time;    // in cycles, until the last thread is done
 };
 
-// Sets grain, units, cycles and time to the division that takes the least time on its threads.
+// Sets units, cycles and time of a division that has all else.
+void estimate(const RoiGroups& groups, RoiDivision& division);
+// Sets these and the grain to the division that takes the least time on its threads.
 void divide_best(const RoiGroups& groups, RoiDivision& division);
 
 // Calls each(group, first block, end of blocks, parts) for blocks that are divided alike, in the order of the units.

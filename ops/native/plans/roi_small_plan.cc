@@ -29,16 +29,16 @@ constexpr int64_t few_looked_up(int64_t line_bytes) { return line_bytes < 64 ? k
 
 }  // namespace
 
-double cells_of(const RoiDims& dims, const RoiWindows& windows) {
+double cells_of(const RoiDims& dims, const RoiWindows& windows, int64_t step) {
   const auto along = [](const RoiWindow* bins, int64_t count) {
     return static_cast<double>(count - 1 + std::max<int64_t>(bins[count - 1].end - bins[0].start, 1));
   };
   double cells = 0;
-  for (int64_t roi = 0; roi < dims.rois; ++roi) {
+  for (int64_t roi = 0; roi < dims.rois; roi += step) {
     cells += along(&windows.rows[static_cast<size_t>(roi * dims.bins_y)], dims.bins_y) *
              along(&windows.columns[static_cast<size_t>(roi * dims.bins_x)], dims.bins_x);
   }
-  return cells * static_cast<double>(dims.channels);
+  return cells * static_cast<double>(step * dims.channels);
 }
 
 bool is_little(const RoiDims& dims, const RoiWindows& windows) {

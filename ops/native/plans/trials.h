@@ -136,9 +136,11 @@ class Trials {
   // A trial is over without a time.
   void give_up() { running_.fetch_sub(1, std::memory_order_release); }
 
-  // What their user keeps for the runs that come next: a number of its own, at first 0. Runs may be at the same time.
-  uint64_t kept() const { return kept_.load(std::memory_order_relaxed); }
-  void keep(uint64_t number) { kept_.store(number, std::memory_order_relaxed); }
+  // What their user keeps for the runs that come next: numbers of its own, at first 0. Runs may be at the same time, so
+  // that what one finds may be of several that were kept.
+  static constexpr size_t kKept = 4;
+  uint64_t kept(size_t i) const { return kept_[i].load(std::memory_order_relaxed); }
+  void keep(size_t i, uint64_t number) { kept_[i].store(number, std::memory_order_relaxed); }
 
   // Calls work(), and takes its time where it is a trial. work() tells whether its time shows anything. One that throws
   // does not count.
@@ -213,7 +215,7 @@ class Trials {
   std::atomic<size_t> last_{0};  // the way that was tried last, and kMostWays for each run in a row
   std::atomic<int> running_{0}, in_vain_{0};
   std::atomic<uint64_t> runs_{0};
-  std::atomic<uint64_t> kept_{0};
+  std::array<std::atomic<uint64_t>, kKept> kept_{};
 };
 
 // Those of the shapes that a node meets first.

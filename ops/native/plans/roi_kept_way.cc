@@ -1,0 +1,147 @@
+#include "plans/roi_kept_way.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "plans/roi_cost.h"
+#include "plans/roi_schedule.h"
+#include "plans/roi_small_plan.h"
+
+namespace onnx_maxpool {
+namespace {
+
+using Mode = RoiKernel::Mode RoiKernel::*;
+constexpr Mode kModes[] = {&RoiKernel::separate, &RoiKernel::shared, &RoiKernel::narrow_map, &RoiKernel::few_channels,
+                           &RoiKernel::cells};
+constexpr uint8_t kRuns = 63;
+// Cells are counted in 2^kShift parts of a doubling, of at most about so many ROIs; and by how many of these parts runs
+// may differ that are alike.
+constexpr int kShift = 3, kAlike = 6;
+constexpr int64_t kCountedRois = 64;
+constexpr int64_t kMostThreads = 255;
+
+// What is kept, as numbers of Trials. Runs that keep ways at the same time may leave the first number of one and the
+// others of another, and shapes may share their number (number_of): so all that a kernel relies on is told by the
+// shape, and what is kept only divides the work.
+struct Fields {
+  uint8_t mode, levels, at_once, runs;  // how many may still go this way
+  int16_t cells;
+  uint8_t threads;  // that were worth waking
+  bool of_all_threads : 1, on_one_thread : 1, by_rois : 1, leaves : 1, is_brief : 1;
+};
+struct Pair {
+  float first, second;
+};
+enum Number : size_t { kFields, kFillAndRoi, kGrainAndTime, kLeftRoiAndGrain };
+static_assert(kLeftRoiAndGrain < Trials::kKept);
+
+template <class T>
+T kept(const Trials& trials, Number number) {
+  static_assert(sizeof(T) == sizeof(uint64_t));
+  const uint64_t bits = trials.kept(number);
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+template <class T>
+void put(const T& value, Number number, Trials& trials) {
+  static_assert(sizeof(T) == sizeof(uint64_t));
+  uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  trials.keep(number, bits);
+}
+Pair pair(double first, double second) { return {static_cast<float>(first), static_cast<float>(second)}; }
+
+// Of a number from 1 on, by its exponent and the first bits of its fraction: between powers of two along a line.
+int16_t doublings(double number) {
+  constexpr int kFraction = 52, kBias = 1023;
+  uint64_t bits;
+  static_assert(sizeof bits == sizeof number);
+  std::memcpy(&bits, &number, sizeof bits);
+  return static_cast<int16_t>((bits >> (kFraction - kShift)) - (kBias << kShift));
+}
+int16_t doublings_of_cells(const RoiShape& shape, const RoiWindows& windows) {
+  const int64_t step = shape.rois <= kCountedRois ? 1 : shape.rois / kCountedRois;
+  return doublings(cells_of(shape, windows, step));
+}
+
+bool may_be(const Fields& way, const RoiShape& shape) {
+  const Mode mode = kModes[way.mode];
+  if (way.leaves && !may_leave_channels(shape)) return false;
+  if (way.of_all_threads ? way.threads != shape.threads : way.threads >= shape.threads) return false;
+  if (way.on_one_thread && way.threads > 1 && !shape.may_use_one_thread) return false;
+  if (mode == &RoiKernel::shared) return !sweeps(shape, way.levels) && fit(shape, shape.height, way.levels);
+  if (mode == &RoiKernel::narrow_map) return may_permute(shape);
+  if (mode == &RoiKernel::few_channels) return may_pool_by_rows(shape);
+  return mode == &RoiKernel::separate || has_few_channels(shape);
+}
+
+// Of all ROIs, in units of whole images or as they were divided before.
+RoiDivision division_of(const RoiGroups& groups, const RoiShape& shape, int64_t blocks, int64_t threads, bool by_rois,
+                        double fill, double roi, double grain) {
+  RoiDivision division{blocks, fill, roi, 0, shape.rois, false, by_rois, threads, grain, 0, 0, 0};
+  estimate(groups, division);
+  return division;
+}
+
+}  // namespace
+
+void keep_way(const Way& way, int64_t threads, bool is_brief, const RoiShape& shape, const RoiWindows& windows,
+              Trials& trials) {
+  if (threads > kMostThreads) return;
+  const auto byte = [](int64_t number) { return static_cast<uint8_t>(number); };
+  const int64_t mode = std::find(std::begin(kModes), std::end(kModes), way.mode) - std::begin(kModes);
+  const RoiDivision &division = way.division, &of_left = way.of_left;
+  put(pair(division.fill, division.roi), kFillAndRoi, trials);
+  put(pair(division.grain, way.time()), kGrainAndTime, trials);
+  put(way.left > 0 ? pair(of_left.roi, of_left.grain) : Pair{}, kLeftRoiAndGrain, trials);
+  put(Fields{byte(mode), byte(way.levels), byte(way.at_once), kRuns, doublings_of_cells(shape, windows), byte(threads),
+             threads == shape.threads, division.threads == 1, division.by_rois, way.left > 0, is_brief},
+      kFields, trials);
+}
+
+bool keeps_way(const Trials& trials) { return trials.kept(kFields) != 0; }
+
+bool set_kept_way(const RoiShape& shape, const RoiWindows& windows, Trials& trials, RoiPlan& plan) {
+  if (!keeps_way(trials)) return false;
+  auto way = kept<Fields>(trials, kFields);
+  if (--way.runs == 0) {
+    trials.keep(kFields, 0);
+    trials.count_runs(kRuns);
+  } else {
+    put(way, kFields, trials);
+  }
+  if (!may_be(way, shape)) return false;
+  if (std::abs(doublings_of_cells(shape, windows) - way.cells) > kAlike) return false;
+  const Mode mode = kModes[way.mode];
+  const int64_t threads = way.on_one_thread ? 1 : way.threads,
+                blocks = units_for(mode, shape, units_of(shape.blocks - way.leaves, way.at_once));
+  constexpr int64_t kFewUnits = kFewRois;
+  if (threads == 1 && !way.leaves && shape.rois * blocks <= kFewUnits && are_in_order(windows)) {
+    set_plan_in_order(shape, windows, mode, way.levels, way.at_once, plan);
+    plan.threads = 1;
+  } else {
+    const auto whole = kept<Pair>(trials, kFillAndRoi), left = kept<Pair>(trials, kLeftRoiAndGrain);
+    const RoiGroups groups = group_by_image(shape, windows, plan.rois_by_image);
+    Way chosen;
+    chosen.mode = mode;
+    chosen.levels = way.levels;
+    chosen.at_once = way.at_once;
+    chosen.division = division_of(groups, shape, blocks, threads, way.by_rois, whole.first, whole.second,
+                                  kept<Pair>(trials, kGrainAndTime).first);
+    chosen.left = way.leaves ? channels_left(shape) : 0;
+    if (way.leaves) {
+      chosen.of_left = division_of(groups, shape, few_channels_blocks(shape, chosen.left), threads, false,
+                                   roi_costs::kUnit, left.first, left.second);
+    }
+    set_plan(shape, windows, groups, chosen, plan);
+  }
+  plan.time = kept<Pair>(trials, kGrainAndTime).second;
+  plan.cycles = 0;  // what it takes is known, and on how many threads
+  plan.is_brief = way.is_brief;
+  return true;
+}
+
+}  // namespace onnx_maxpool

@@ -1,0 +1,22 @@
+// The way of a run, for the next ones that are like it: to choose one takes as long as to pool dozens of ROIs.
+#pragma once
+
+#include "plans/roi_plan.h"
+#include "plans/roi_ways.h"
+
+namespace onnx_maxpool {
+
+// Of runs that take more cycles, of all threads together, too little is spared: a choice takes some 20,000 at most.
+constexpr double kBriefRun = 2'000'000;
+
+// Keeps the way of a run that tables are not swept for, and for which so many threads were worth waking.
+void keep_way(const Way& way, int64_t threads, bool is_brief, const RoiShape& shape, const RoiWindows& windows,
+              Trials& trials);
+
+// Whether a way is kept, for a run of so many ROIs and channels or about as many.
+bool keeps_way(const Trials& trials);
+
+// Sets an empty plan, if there is a way for it. Another look every few runs finds what has changed in the windows.
+bool set_kept_way(const RoiShape& shape, const RoiWindows& windows, Trials& trials, RoiPlan& plan);
+
+}  // namespace onnx_maxpool
