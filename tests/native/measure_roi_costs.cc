@@ -106,9 +106,13 @@ TimedRow time_row(const Kernels& kernels, std::mt19937_64& random) {
   const RoiKernel& kernel = kernels.roi(element_size, row.drawn.dims.channels);
   row.shape = row.drawn.shape(kernel, 1);
   const RoiTensors tensors(row.drawn);
-  const Planner planner(row.shape, row.drawn.windows);
+  List<int64_t, kFewRois> rois_by_image;
+  const Planner planner(row.shape, row.drawn.windows, rois_by_image);
   std::vector<RoiPlan> plans;
-  for (const Way& way : planner.possible_ways(1)) planner.plan(way, plans.emplace_back());
+  for (const Way& way : planner.possible_ways(1)) {
+    plans.emplace_back().rois_by_image = rois_by_image;
+    planner.plan(way, plans.back());
+  }
   row.seconds = tensors.time_plans(kernel, plans, nullptr);
   return row;
 }
@@ -124,7 +128,8 @@ struct Fit {
   int rows = 0, fastest = 0, close = 0;
 
   void add(const TimedRow& row) {
-    const std::vector<Way> ways = Planner(row.shape, row.drawn.windows).possible_ways(1);
+    List<int64_t, kFewRois> rois_by_image;
+    const std::vector<Way> ways = Planner(row.shape, row.drawn.windows, rois_by_image).possible_ways(1);
     require(ways.size() == row.seconds.size(), "the ways depend on costs");
     const double best = *std::min_element(row.seconds.begin(), row.seconds.end());
     size_t chosen = 0;

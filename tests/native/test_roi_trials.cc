@@ -111,6 +111,38 @@ void tries_what_a_block_leaves() {
   require(left == std::set<int64_t>{0, 2}, "a last block is not both pooled and left");
 }
 
+// Whether a run of a node goes as the one before it, without a choice. Each way takes as long as it should, so that the
+// likeliest is the fastest, which is the one to keep.
+bool keeps_its_way(const RoiShape& shape, const RoiWindows& windows, TrialsByShape& trials) {
+  const RoiPlan plan = plan_rois(shape, windows, &trials), chosen = plan_rois(shape, windows);
+  if (plan.trials) {
+    plan.trials->took(plan.turn, plan.turn.cost);
+    return false;
+  }
+  require(plan.mode == chosen.mode && plan.levels == chosen.levels && plan.at_once == chosen.at_once &&
+              plan.left == chosen.left && plan.left_begin == chosen.left_begin && plan.threads == chosen.threads &&
+              plan.by_rois == chosen.by_rois,
+          "another way");
+  require(plan.sweep == chosen.sweep && plan.slots == chosen.slots && (!plan.sweep || plan.tallest == chosen.tallest),
+          "another sweep");
+  require(std::equal(plan.rois_by_image.begin(), plan.rois_by_image.end(), chosen.rois_by_image.begin()) &&
+              std::equal(plan.units.begin(), plan.units.end(), chosen.units.begin(), chosen.units.end(),
+                         [](const RoiUnit& a, const RoiUnit& b) {
+                           return a.image == b.image && a.block == b.block && a.begin == b.begin && a.end == b.end;
+                         }),
+          "other units");
+  require(std::equal(plan.tasks.begin(), plan.tasks.end(), chosen.tasks.begin(), chosen.tasks.end(),
+                     [](const RoiTask& a, const RoiTask& b) { return a.slot == b.slot && a.row == b.row; }),
+          "other tasks");
+  return plan.cycles == 0;
+}
+
+void require_that_most_keep_their_way(const RoiShape& shape, const RoiWindows& windows, TrialsByShape& trials) {
+  int count = 0;
+  for (int run = 0; run < 1000; ++run) count += keeps_its_way(shape, windows, trials);
+  require(count > 800 && count < 1000 * 63 / 64, "how many runs keep a way");
+}
+
 // The plan of a brief run is that of the next ones, as long as they are alike, but for one in sixty-four: on one
 // thread, on one of two as the other is not worth waking, and on several, which have units of their own.
 void keeps_the_way_of_brief_runs() {
@@ -124,31 +156,26 @@ void keeps_the_way_of_brief_runs() {
       for (size_t i = 0; i < windows->image.size(); ++i) windows->image[i] = static_cast<int64_t>(i % 2);
     }
     TrialsByShape trials;
-    const auto kept = [&](const RoiWindows& windows) {
-      const RoiPlan plan = plan_rois(shape, windows, &trials), chosen = plan_rois(shape, windows);
-      if (plan.trials) {  // each way takes as long as it should, so that the likeliest is the fastest
-        plan.trials->took(plan.turn, plan.turn.cost);
-        return false;
-      }
-      require(plan.mode == chosen.mode && plan.levels == chosen.levels && plan.at_once == chosen.at_once &&
-                  plan.left == chosen.left && plan.left_begin == chosen.left_begin && plan.sweep == chosen.sweep &&
-                  plan.threads == chosen.threads && plan.by_rois == chosen.by_rois,
-              "another way");
-      require(std::equal(plan.rois_by_image.begin(), plan.rois_by_image.end(), chosen.rois_by_image.begin()) &&
-                  std::equal(plan.units.begin(), plan.units.end(), chosen.units.begin(), chosen.units.end(),
-                             [](const RoiUnit& a, const RoiUnit& b) {
-                               return a.image == b.image && a.block == b.block && a.begin == b.begin && a.end == b.end;
-                             }),
-              "other units");
-      return plan.cycles == 0;
-    };
-    int count = 0;
-    for (int run = 0; run < 1000; ++run) count += kept(small);
-    require(count > 800 && count < 1000 * 63 / 64, "how many runs keep a way");
-    require(!kept(large), "a way of other windows");
+    require_that_most_keep_their_way(shape, small, trials);
+    require(!keeps_its_way(shape, large, trials), "a way of other windows");
     if (plan_rois(shape, small).threads == 1) continue;
     shape.threads += 1;
-    require(!kept(small), "a way of fewer threads than there are");
+    require(!keeps_its_way(shape, small, trials), "a way of fewer threads than there are");
+  }
+}
+
+// A sweep's way, too, with its tasks. Its ring buffers have room for the windows of each run.
+void keeps_the_way_of_sweeps() {
+  for (int64_t threads : {1, 3}) {
+    RoiShape shape = {1, 24, 130, 130, 90, 3, 3, 3, 32, 8, threads, 24 * 130 * 130 * 4, 32};
+    shape.worth_a_thread = 500;
+    const RoiWindows windows = rois_of(shape, 60, 50), taller = rois_of(shape, 80, 50);
+    require(plan_rois(shape, windows).sweep, "a run has no sweep");
+    TrialsByShape trials;
+    require_that_most_keep_their_way(shape, windows, trials);
+    const RoiPlan kept = plan_rois(shape, taller, &trials);
+    require(kept.sweep && kept.cycles == 0, "a sweep of taller windows is not kept");
+    require(kept.tallest == plan_rois(shape, taller).tallest, "a sweep has no room for taller windows");
   }
 }
 
@@ -192,6 +219,7 @@ int main() {
   tries_other_levels();
   tries_what_a_block_leaves();
   keeps_the_way_of_brief_runs();
+  keeps_the_way_of_sweeps();
   keeps_the_way_of_small_runs();
   std::puts("all is well");
   return 0;

@@ -31,7 +31,7 @@ class MapBlock {
         plane_(static_cast<const Key*>(job.x) + (image * job.dims.channels + channel) * area_),
         x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_),
         is_far_(job.dims.images * job.dims.channels * area_ * int64_t{sizeof(Key)} > kFirstCache),
-        may_be_in_memory_(job.dims.images * job.dims.channels * area_ > kNearMap / int64_t{sizeof(Key)}),
+        may_be_in_memory_(job.dims.images * job.dims.channels * area_ > kNearBytes / int64_t{sizeof(Key)}),
         sweeps_(job.tables.sweep) {}
 
   // The keys of `count` cells from one on, in the order of memory, to `to`: (count). Returns whether one is NaN that
@@ -219,7 +219,7 @@ class MapBlock {
   }
 
   static constexpr int kBlockLanes = 16 / sizeof(Key);
-  static constexpr int64_t kFirstCache = 32 << 10, kNearBlock = 256 << 10, kNearMap = 4 << 20;  // bytes
+  static constexpr int64_t kFirstCache = 32 << 10, kNearBlock = 256 << 10;  // bytes
   const int64_t width_, area_;
   const Key* const plane_;
   const Key* const x_end_;

@@ -117,7 +117,7 @@ class LineFiller {
   // Whether rows are as short as a few lines of memory, of a tensor that is so small that a cache may hold it: else
   // memory is read in its own order.
   static bool are_near(const PoolJob& job) {
-    constexpr int64_t kShort = 256 / sizeof(Element), kNear = (4 << 20) / sizeof(Element);
+    constexpr int64_t kShort = 256 / sizeof(Element), kNear = kNearBytes / sizeof(Element);
     return job.columns.size <= kShort && cells_of_plane(job) <= kNear / job.planes;
   }
 

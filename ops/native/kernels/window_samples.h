@@ -14,7 +14,7 @@ template <class Element, bool indexed>
 class SamplePool : public UnitsOfLines {
   using V = Vector<Element, kVectorBytes>;
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Element);
-  static constexpr int64_t kLine = 64 / sizeof(Element), kNear = (4 << 20) / sizeof(Element);
+  static constexpr int64_t kLine = 64 / sizeof(Element), kNear = kNearBytes / sizeof(Element);
 
  public:
   static bool takes(const PoolJob& job) {

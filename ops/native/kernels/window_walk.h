@@ -9,9 +9,6 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// Tensors of fewer bytes, cells and outputs, are mostly in a cache that is near: to fetch them would take longer.
-constexpr int64_t kFar = 4 << 20;
-
 template <class Element, class Lane, bool indexed>
 class Walk {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
@@ -39,7 +36,7 @@ class Walk {
         slice_(rows_ * width_),
         vectors_(walk_vectors<Lane, indexed>(job)),
         count_(job.columns.count),
-        is_far_(tensor_bytes<indexed>(job, sizeof(Element)) > kFar && !foresees_rows(width_)),
+        is_far_(tensor_bytes<indexed>(job, sizeof(Element)) > kNearBytes && !foresees_rows(width_)),
         has_own_walk_(has_own_walk<Lane, indexed>(job)),
         bests_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
         parts_{has_own_walk_ ? Doublings() : Doublings(job.rows),

@@ -29,13 +29,16 @@ struct Fields {
   uint8_t mode, levels, at_once, runs;  // how many may still go this way
   int16_t cells;
   uint8_t threads;  // that were worth waking
-  bool of_all_threads : 1, on_one_thread : 1, by_rois : 1, leaves : 1, is_brief : 1;
+  bool of_all_threads : 1, on_one_thread : 1, by_rois : 1, sweeps : 1, leaves : 1, is_brief : 1;
 };
-struct Pair {
+struct Cycles {
   float first, second;
 };
-enum Number : size_t { kFields, kFillAndRoi, kGrainAndTime, kLeftRoiAndGrain };
-static_assert(kLeftRoiAndGrain < Trials::kKept);
+struct Parts {
+  uint32_t whole, of_left;
+};
+enum Number : size_t { kFields, kFillAndRoi, kTimeAndLeftRoi, kParts, kMostRois };
+static_assert(kMostRois < Trials::kKept);
 
 template <class T>
 T kept(const Trials& trials, Number number) {
@@ -52,7 +55,7 @@ void put(const T& value, Number number, Trials& trials) {
   std::memcpy(&bits, &value, sizeof bits);
   trials.keep(number, bits);
 }
-Pair pair(double first, double second) { return {static_cast<float>(first), static_cast<float>(second)}; }
+Cycles cycles(double first, double second) { return {static_cast<float>(first), static_cast<float>(second)}; }
 
 // Of a number from 1 on, by its exponent and the first bits of its fraction: between powers of two along a line.
 int16_t doublings(double number) {
@@ -67,23 +70,31 @@ int16_t doublings_of_cells(const RoiShape& shape, const RoiWindows& windows) {
   return doublings(cells_of(shape, windows, step));
 }
 
-bool may_be(const Fields& way, const RoiShape& shape) {
+bool may_be(const Fields& way, const RoiShape& shape, int64_t tallest) {
   const Mode mode = kModes[way.mode];
   if (way.leaves && !may_leave_channels(shape)) return false;
   if (way.of_all_threads ? way.threads != shape.threads : way.threads >= shape.threads) return false;
   if (way.on_one_thread && way.threads > 1 && !shape.may_use_one_thread) return false;
-  if (mode == &RoiKernel::shared) return !sweeps(shape, way.levels) && fit(shape, shape.height, way.levels);
+  if (mode == &RoiKernel::shared) return sweeps(shape, way.levels) == way.sweeps && fit(shape, tallest, way.levels);
   if (mode == &RoiKernel::narrow_map) return may_permute(shape);
   if (mode == &RoiKernel::few_channels) return may_pool_by_rows(shape);
   return mode == &RoiKernel::separate || has_few_channels(shape);
 }
 
-// Of all ROIs, in units of whole images or as they were divided before.
-RoiDivision division_of(const RoiGroups& groups, const RoiShape& shape, int64_t blocks, int64_t threads, bool by_rois,
-                        double fill, double roi, double grain) {
-  RoiDivision division{blocks, fill, roi, 0, shape.rois, false, by_rois, threads, grain, 0, 0, 0};
-  estimate(groups, division);
+// In units of all ROIs of an image, of which none is divided yet.
+RoiDivision whole(int64_t blocks, int64_t rois, int64_t threads) {
+  RoiDivision division{};
+  division.blocks = blocks;
+  division.most_rois = rois;
+  division.threads = threads;
   return division;
+}
+// As a run before divided them.
+void divide(const RoiGroups& groups, double fill, double roi, int64_t parts, RoiDivision& division) {
+  division.fill = fill;
+  division.roi = roi;
+  division.parts = parts;
+  estimate(groups, division);
 }
 
 }  // namespace
@@ -94,11 +105,13 @@ void keep_way(const Way& way, int64_t threads, bool is_brief, const RoiShape& sh
   const auto byte = [](int64_t number) { return static_cast<uint8_t>(number); };
   const int64_t mode = std::find(std::begin(kModes), std::end(kModes), way.mode) - std::begin(kModes);
   const RoiDivision &division = way.division, &of_left = way.of_left;
-  put(pair(division.fill, division.roi), kFillAndRoi, trials);
-  put(pair(division.grain, way.time()), kGrainAndTime, trials);
-  put(way.left > 0 ? pair(of_left.roi, of_left.grain) : Pair{}, kLeftRoiAndGrain, trials);
+  put(cycles(division.fill, division.roi), kFillAndRoi, trials);
+  put(cycles(way.time(), way.left > 0 ? of_left.roi : 1), kTimeAndLeftRoi, trials);
+  put(Parts{static_cast<uint32_t>(division.parts), static_cast<uint32_t>(way.left > 0 ? of_left.parts : 1)}, kParts,
+      trials);
+  trials.keep(kMostRois, static_cast<uint64_t>(division.sweep ? division.most_rois : 1));
   put(Fields{byte(mode), byte(way.levels), byte(way.at_once), kRuns, doublings_of_cells(shape, windows), byte(threads),
-             threads == shape.threads, division.threads == 1, division.by_rois, way.left > 0, is_brief},
+             threads == shape.threads, division.threads == 1, division.by_rois, division.sweep, way.left > 0, is_brief},
       kFields, trials);
 }
 
@@ -113,32 +126,41 @@ bool set_kept_way(const RoiShape& shape, const RoiWindows& windows, Trials& tria
   } else {
     put(way, kFields, trials);
   }
-  if (!may_be(way, shape)) return false;
+  const int64_t tallest = way.sweeps ? tallest_of(windows) : shape.height;
+  if (!may_be(way, shape, tallest)) return false;
   if (std::abs(doublings_of_cells(shape, windows) - way.cells) > kAlike) return false;
   const Mode mode = kModes[way.mode];
   const int64_t threads = way.on_one_thread ? 1 : way.threads,
                 blocks = units_for(mode, shape, units_of(shape.blocks - way.leaves, way.at_once));
   constexpr int64_t kFewUnits = kFewRois;
-  if (threads == 1 && !way.leaves && shape.rois * blocks <= kFewUnits && are_in_order(windows)) {
+  const auto time = kept<Cycles>(trials, kTimeAndLeftRoi);
+  const bool is_plain = threads == 1 && !way.leaves && !way.sweeps;
+  if (is_plain && shape.rois * blocks <= kFewUnits && are_in_order(windows)) {
     set_plan_in_order(shape, windows, mode, way.levels, way.at_once, plan);
     plan.threads = 1;
   } else {
-    const auto whole = kept<Pair>(trials, kFillAndRoi), left = kept<Pair>(trials, kLeftRoiAndGrain);
     const RoiGroups groups = group_by_image(shape, windows, plan.rois_by_image);
     Way chosen;
     chosen.mode = mode;
     chosen.levels = way.levels;
     chosen.at_once = way.at_once;
-    chosen.division = division_of(groups, shape, blocks, threads, way.by_rois, whole.first, whole.second,
-                                  kept<Pair>(trials, kGrainAndTime).first);
+    const auto of_unit = kept<Cycles>(trials, kFillAndRoi);
+    const auto parts = kept<Parts>(trials, kParts);
+    RoiDivision& division = chosen.division;
+    division = whole(blocks, shape.rois, threads);
+    division.by_rois = way.by_rois;
+    division.sweep = way.sweeps;
+    if (way.sweeps) division.most_rois = std::max<int64_t>(kept<int64_t>(trials, kMostRois), 1);
+    divide(groups, of_unit.first, of_unit.second, parts.whole, division);
     chosen.left = way.leaves ? channels_left(shape) : 0;
     if (way.leaves) {
-      chosen.of_left = division_of(groups, shape, few_channels_blocks(shape, chosen.left), threads, false,
-                                   roi_costs::kUnit, left.first, left.second);
+      chosen.of_left = whole(few_channels_blocks(shape, chosen.left), shape.rois, threads);
+      divide(groups, roi_costs::kUnit, time.second, parts.of_left, chosen.of_left);
     }
     set_plan(shape, windows, groups, chosen, plan);
   }
-  plan.time = kept<Pair>(trials, kGrainAndTime).second;
+  plan.tallest = tallest;
+  plan.time = time.first;
   plan.cycles = 0;  // what it takes is known, and on how many threads
   plan.is_brief = way.is_brief;
   return true;

@@ -9,7 +9,7 @@ namespace onnx_maxpool {
 // Of runs that take more cycles, of all threads together, too little is spared: a choice takes some 20,000 at most.
 constexpr double kBriefRun = 2'000'000;
 
-// Keeps the way of a run that tables are not swept for, and for which so many threads were worth waking.
+// Keeps the way of a run for which so many threads were worth waking.
 void keep_way(const Way& way, int64_t threads, bool is_brief, const RoiShape& shape, const RoiWindows& windows,
               Trials& trials);
 

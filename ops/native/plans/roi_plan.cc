@@ -49,7 +49,7 @@ void choose_plan(const RoiShape& shape, const RoiWindows& windows, Trials* known
   const Trials::Turn turn = known ? known->next(costs, handicap)
                                   : Trials::Turn{Trials::likeliest_of(costs, handicap), 0, false, false, false};
   const Way& way = ways[turn.way];
-  if (turn.is_last && !way.division.sweep && way.cycles() < kBriefRun) {
+  if (turn.is_last && way.cycles() < kBriefRun) {
     keep_way(way, threads, plan.is_brief, shape, windows, *known);
   }
   try {

@@ -154,17 +154,12 @@ void estimate(const RoiGroups& groups, RoiDivision& division) {
 }
 
 void divide_best(const RoiGroups& groups, RoiDivision& division) {
-  division.grain = std::numeric_limits<double>::infinity();
+  division.parts = 1;
   estimate(groups, division);
   if (division.threads == 1 || division.by_rois) return;
-  // No parts take less than this. That they take a little less than units that are whole is not worth a look.
-  constexpr double kWorthParts = 1.03;
-  if (division.time <= kWorthParts * division.cycles / static_cast<double>(division.threads)) return;
   RoiDivision parted = division;
-  const auto most = static_cast<double>(groups[0].count());
   double before = std::numeric_limits<double>::infinity();
-  for (double parts = 2; parts <= most; parts *= 2) {
-    parted.grain = division.roi * most / parts;
+  for (parted.parts = 2; parted.parts <= groups[0].count(); parted.parts *= 2) {
     estimate(groups, parted);
     if (parted.time < division.time) division = parted;
     if (parted.time >= before) break;

@@ -43,7 +43,7 @@ struct RoiDivision {
   bool sweep;            // all blocks of a group are divided alike, as one order of tasks serves them all
   bool by_rois = false;  // each block of a group is divided into a part for each thread, or each ROI
   int64_t threads;
-  double grain;  // cycles of pooling in such a part
+  int64_t parts;  // such parts of the largest group, and of others in proportion
   double units;
   double cycles;  // of all threads together
   double time;    // in cycles, until the last thread is done
@@ -51,7 +51,7 @@ struct RoiDivision {
 
 // Sets units, cycles and time of a division that has all else.
 void estimate(const RoiGroups& groups, RoiDivision& division);
-// Sets these and the grain to the division that takes the least time on its threads.
+// Sets these and the parts to the division that takes the least time on its threads.
 void divide_best(const RoiGroups& groups, RoiDivision& division);
 
 // Calls each(group, first block, end of blocks, parts) for blocks that are divided alike, in the order of the units.
@@ -80,8 +80,8 @@ void divide(const RoiGroups& groups, const RoiDivision& division, Each&& each) {
     if (division.sweep && first_divided < division.blocks) first_divided = 0;
     if (first_divided > 0) each(group, int64_t{0}, first_divided, least);
     if (first_divided < division.blocks) {
-      const double parts = std::ceil(division.roi * static_cast<double>(group.count()) / division.grain);
-      each(group, first_divided, division.blocks, std::clamp(static_cast<int64_t>(parts), least, group.count()));
+      const int64_t most = groups[0].count(), parts = (group.count() * division.parts + most - 1) / most;
+      each(group, first_divided, division.blocks, std::clamp(parts, least, group.count()));
     }
     left -= block * blocks;
   }

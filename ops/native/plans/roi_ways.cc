@@ -26,6 +26,12 @@ bool sweeps(const RoiShape& shape, int levels) {
   return (levels + 1) * shape.height * shape.width * shape.vector_bytes > shape.second_cache;
 }
 
+int64_t tallest_of(const RoiWindows& windows) {
+  int32_t tallest = 0;
+  for (const RoiWindow& rows : windows.rows) tallest = std::max(tallest, rows.end - rows.start);
+  return tallest;
+}
+
 bool fit(const RoiShape& shape, int64_t tallest, int levels) {
   int64_t rows = 0;
   for (int k = 0; k <= levels; ++k) {
@@ -73,10 +79,8 @@ Planner::Planner(const RoiShape& shape, const RoiWindows& windows, List<int64_t,
     : shape_(shape),
       windows_(windows),
       groups_(group_by_image(shape, windows, rois_by_image)),
-      cost_(shape, windows, groups_.size()) {
-  int32_t tallest = 0;
-  for (const RoiWindow& rows : windows.rows) tallest = std::max(tallest, rows.end - rows.start);
-  tallest_ = tallest;
+      cost_(shape, windows, groups_.size()),
+      tallest_(tallest_of(windows)) {
   while (most_levels_ < kMostLevels && (int64_t{2} << most_levels_) <= tallest_) ++most_levels_;
 }
 

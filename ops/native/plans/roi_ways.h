@@ -19,6 +19,8 @@ constexpr int64_t kMostAtOnce = 8;
 
 // Whether tables do not stay in the second cache, so that a sweep keeps a few of their rows there.
 bool sweeps(const RoiShape& shape, int levels);
+// Rows of the tallest window.
+int64_t tallest_of(const RoiWindows& windows);
 // Whether the tables of so many levels fit a worker's memory.
 bool fit(const RoiShape& shape, int64_t tallest, int levels);
 
@@ -148,7 +150,7 @@ class Planner {
   const RoiWindows& windows_;
   const RoiGroups groups_;
   const RoiCost cost_;
-  int64_t tallest_ = 0;
+  const int64_t tallest_;
   int most_levels_ = 0;  // tables of more rows than a window has are of no use
 };
 

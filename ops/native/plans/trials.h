@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/run_count.h"
+
 namespace onnx_maxpool {
 
 class Trials {
@@ -25,10 +27,9 @@ class Trials {
   static constexpr int kInARow = 3, kCounted = 2;
   // So many trials of all ways together are made again each time, where they tell nothing.
   static constexpr int kInVain = 40;
-  // Each has one more turn after so many runs, and whenever there were twice as many. Those that were at most so many
-  // times as slow as the fastest have longer turns then: on several threads it takes up to five runs until each thread
-  // has its lines of memory in its own cache.
-  static constexpr uint64_t kAgain = 32;
+  // Each has one more turn whenever it is time to look again (RunCount). Those that were at most so many times as slow
+  // as the fastest have longer turns then: on several threads it takes up to five runs until each thread has its lines
+  // of memory in its own cache.
   static constexpr double kContends = 1.5;
   static constexpr int kLongInARow = 2 * kInARow;
 
@@ -50,18 +51,14 @@ class Trials {
     bool is_last;  // trials are over for now: of runs with the same costs, this is the way
   };
 
-  // Counts a run, before next() is asked about it. Whether all ways are to be tried once more from now on. Of runs at
-  // the same time some may not be counted, which does no harm: a small run would notice an operation that none gets
-  // past.
+  // Counts a run, before next() is asked about it. Whether all ways are to be tried once more from now on.
   bool count_run() {
-    const uint64_t run = 1 + runs_.load(std::memory_order_relaxed);
-    runs_.store(run, std::memory_order_relaxed);
-    const bool again = run >= kAgain && (run & (run - 1)) == 0;
+    const bool again = runs_.is_time();
     if (again) in_vain_.store(0, std::memory_order_relaxed);
     return again;
   }
   // Counts runs that went a way that was kept, and did not ask next().
-  void count_runs(uint64_t runs) { runs_.fetch_add(runs, std::memory_order_relaxed); }
+  void count_runs(uint64_t runs) { runs_.add(runs); }
 
   // The way that should take the least.
   static size_t likeliest_of(Costs costs, const Handicap& handicap = {0, 1}) {
@@ -138,7 +135,7 @@ class Trials {
 
   // What their user keeps for the runs that come next: numbers of its own, at first 0. Runs may be at the same time, so
   // that what one finds may be of several that were kept.
-  static constexpr size_t kKept = 4;
+  static constexpr size_t kKept = 5;
   uint64_t kept(size_t i) const { return kept_[i].load(std::memory_order_relaxed); }
   void keep(size_t i, uint64_t number) { kept_[i].store(number, std::memory_order_relaxed); }
 
@@ -183,11 +180,7 @@ class Trials {
   }
 
   // How often each way is to have been tried by now, in trials of long turns.
-  int times() const {
-    int times = kInARow;
-    for (uint64_t run = runs_.load(std::memory_order_relaxed); run >= kAgain; run /= 2) times += kLongInARow;
-    return times;
-  }
+  int times() const { return kInARow + runs_.looks() * kLongInARow; }
 
   struct Tried {
     static constexpr size_t kLast = 4;
@@ -214,7 +207,7 @@ class Trials {
   std::array<Tried, kMostWays> tried_;
   std::atomic<size_t> last_{0};  // the way that was tried last, and kMostWays for each run in a row
   std::atomic<int> running_{0}, in_vain_{0};
-  std::atomic<uint64_t> runs_{0};
+  RunCount runs_;
   std::array<std::atomic<uint64_t>, kKept> kept_{};
 };
 

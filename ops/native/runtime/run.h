@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/ort_abi.h"
+#include "base/run_count.h"
 #include "base/shape.h"
 #include "runtime/shares.h"
 
@@ -32,9 +33,7 @@ class Threads {
   // planned for one thread may be one piece, and could never show that there are more.
   int64_t planned() {
     if (!is_known()) return processors_;
-    const uint64_t run = 1 + runs_.load(std::memory_order_relaxed);  // as Trials::count_run() does
-    runs_.store(run, std::memory_order_relaxed);
-    return run >= kAgain && (run & (run - 1)) == 0 ? processors_ : count();
+    return runs_.is_time() ? processors_ : count();
   }
 
   // Whether a run that is planned for so many threads may leave all work to one, and so show nothing of others: where
@@ -61,14 +60,13 @@ class Threads {
  private:
   // So many brief runs, in which threads may wake too late, show as much as one that is longer; and so many are enough.
   static constexpr int kLongRun = 8, kEnough = 4 * kLongRun;
-  static constexpr uint64_t kAgain = 32;
   bool is_known() const { return shown_.load(std::memory_order_relaxed) >= kEnough; }
 
   const int64_t processors_;
   const double cycles_worth_a_thread_;
   std::atomic<int64_t> seen_{1};  // the most that took part in a run
   std::atomic<int> shown_{0};     // by runs in which not all took part, in brief ones
-  std::atomic<uint64_t> runs_{0};
+  RunCount runs_;
 };
 
 // The runtime that a node runs in.

@@ -68,6 +68,9 @@ inline void store(Key* to, V v) {
 
 enum class Cache { second = 2, first };  // by __builtin_prefetch's locality
 
+// A tensor of no more bytes is mostly in a cache that is near: to have its lines fetched would take longer than it saves.
+constexpr int64_t kNearBytes = 4 << 20;
+
 // Has the line that `apart` elements lie from here brought into the cache; it may be no element's. Processors foresee
 // the next line of a stream, but neither the next row of one that was cut nor as many streams as are read here.
 // Always inline: GCC takes a function that only prefetches for one without effects, and leaves calls of it out.
