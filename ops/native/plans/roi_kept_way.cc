@@ -21,12 +21,14 @@ constexpr uint8_t kRuns = 63;
 constexpr int kShift = 3, kAlike = 6;
 constexpr int64_t kCountedRois = 64;
 constexpr int64_t kMostThreads = 255;
+// So many are planned in place, and without a look at what they take.
+constexpr int64_t kFewUnits = kFewRois;
 
 // What is kept, as numbers of Trials. Runs that keep ways at the same time may leave the first number of one and the
 // others of another, and shapes may share their number (number_of): so all that a kernel relies on is told by the
 // shape, and what is kept only divides the work.
 struct Fields {
-  uint8_t mode, levels, at_once, runs;  // how many may still go this way
+  uint8_t mode, levels, at_once, runs;  // how many may still go this way: one or more, where any is kept
   int16_t cells;
   uint8_t threads;  // that were worth waking
   bool of_all_threads : 1, on_one_thread : 1, by_rois : 1, sweeps : 1, leaves : 1, is_brief : 1;
@@ -97,6 +99,29 @@ void divide(const RoiGroups& groups, double fill, double roi, int64_t parts, Roi
   estimate(groups, division);
 }
 
+// Units as a run before had them, of ROIs in any order, on one thread or several.
+void set_divided(const Fields& way, int64_t blocks, int64_t threads, const RoiShape& shape, const RoiWindows& windows,
+                 const Trials& trials, RoiPlan& plan) {
+  const RoiGroups groups = group_by_image(shape, windows, plan.rois_by_image);
+  const auto of_unit = kept<Cycles>(trials, kFillAndRoi);
+  const auto parts = kept<Parts>(trials, kParts);
+  Way chosen;
+  chosen.mode = kModes[way.mode];
+  chosen.levels = way.levels;
+  chosen.at_once = way.at_once;
+  chosen.division = whole(blocks, shape.rois, threads);
+  chosen.division.by_rois = way.by_rois;
+  chosen.division.sweep = way.sweeps;
+  if (way.sweeps) chosen.division.most_rois = kept<int64_t>(trials, kMostRois);
+  divide(groups, of_unit.first, of_unit.second, parts.whole, chosen.division);
+  chosen.left = way.leaves ? channels_left(shape) : 0;
+  if (way.leaves) {
+    chosen.of_left = whole(few_channels_blocks(shape, chosen.left), shape.rois, threads);
+    divide(groups, roi_costs::kUnit, kept<Cycles>(trials, kTimeAndLeftRoi).second, parts.of_left, chosen.of_left);
+  }
+  set_plan(shape, windows, groups, chosen, plan);
+}
+
 }  // namespace
 
 void keep_way(const Way& way, int64_t threads, bool is_brief, const RoiShape& shape, const RoiWindows& windows,
@@ -118,8 +143,8 @@ void keep_way(const Way& way, int64_t threads, bool is_brief, const RoiShape& sh
 bool keeps_way(const Trials& trials) { return trials.kept(kFields) != 0; }
 
 bool set_kept_way(const RoiShape& shape, const RoiWindows& windows, Trials& trials, RoiPlan& plan) {
-  if (!keeps_way(trials)) return false;
   auto way = kept<Fields>(trials, kFields);
+  if (way.runs == 0) return false;
   if (--way.runs == 0) {
     trials.keep(kFields, 0);
     trials.count_runs(kRuns);
@@ -132,35 +157,15 @@ bool set_kept_way(const RoiShape& shape, const RoiWindows& windows, Trials& tria
   const Mode mode = kModes[way.mode];
   const int64_t threads = way.on_one_thread ? 1 : way.threads,
                 blocks = units_for(mode, shape, units_of(shape.blocks - way.leaves, way.at_once));
-  constexpr int64_t kFewUnits = kFewRois;
-  const auto time = kept<Cycles>(trials, kTimeAndLeftRoi);
   const bool is_plain = threads == 1 && !way.leaves && !way.sweeps;
   if (is_plain && shape.rois * blocks <= kFewUnits && are_in_order(windows)) {
     set_plan_in_order(shape, windows, mode, way.levels, way.at_once, plan);
     plan.threads = 1;
   } else {
-    const RoiGroups groups = group_by_image(shape, windows, plan.rois_by_image);
-    Way chosen;
-    chosen.mode = mode;
-    chosen.levels = way.levels;
-    chosen.at_once = way.at_once;
-    const auto of_unit = kept<Cycles>(trials, kFillAndRoi);
-    const auto parts = kept<Parts>(trials, kParts);
-    RoiDivision& division = chosen.division;
-    division = whole(blocks, shape.rois, threads);
-    division.by_rois = way.by_rois;
-    division.sweep = way.sweeps;
-    if (way.sweeps) division.most_rois = std::max<int64_t>(kept<int64_t>(trials, kMostRois), 1);
-    divide(groups, of_unit.first, of_unit.second, parts.whole, division);
-    chosen.left = way.leaves ? channels_left(shape) : 0;
-    if (way.leaves) {
-      chosen.of_left = whole(few_channels_blocks(shape, chosen.left), shape.rois, threads);
-      divide(groups, roi_costs::kUnit, time.second, parts.of_left, chosen.of_left);
-    }
-    set_plan(shape, windows, groups, chosen, plan);
+    set_divided(way, blocks, threads, shape, windows, trials, plan);
   }
   plan.tallest = tallest;
-  plan.time = time.first;
+  plan.time = kept<Cycles>(trials, kTimeAndLeftRoi).first;
   plan.cycles = 0;  // what it takes is known, and on how many threads
   plan.is_brief = way.is_brief;
   return true;

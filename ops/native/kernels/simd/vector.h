@@ -68,7 +68,7 @@ inline void store(Key* to, V v) {
 
 enum class Cache { second = 2, first };  // by __builtin_prefetch's locality
 
-// A tensor of no more bytes is mostly in a cache that is near: to have its lines fetched would take longer than it saves.
+// A tensor of no more bytes is mostly in a cache that is near: to have its lines fetched would save nothing.
 constexpr int64_t kNearBytes = 4 << 20;
 
 // Has the line that `apart` elements lie from here brought into the cache; it may be no element's. Processors foresee
