@@ -9,27 +9,25 @@ namespace onnx_maxpool {
 // Counts runs. After so many, and whenever there were twice as many, it is time to look again.
 class RunCount {
  public:
-  static constexpr uint64_t kAgain = 32;
-
   // Counts a run: whether it is one to look again. Of runs at the same time some may not be counted, which does no
   // harm: a small run would notice an operation that none gets past.
   bool is_time() {
-    const uint64_t run = 1 + runs();
+    const uint64_t run = 1 + runs_.load(std::memory_order_relaxed);
     runs_.store(run, std::memory_order_relaxed);
     return run >= kAgain && (run & (run - 1)) == 0;
   }
   // Counts runs that do not look.
   void add(uint64_t runs) { runs_.fetch_add(runs, std::memory_order_relaxed); }
 
-  uint64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   // How often it has been time to look.
   int looks() const {
-    int looks = 0;
-    for (uint64_t run = runs(); run >= kAgain; run /= 2) ++looks;
-    return looks;
+    int times = 0;
+    for (uint64_t run = runs_.load(std::memory_order_relaxed); run >= kAgain; run /= 2) ++times;
+    return times;
   }
 
  private:
+  static constexpr uint64_t kAgain = 32;
   std::atomic<uint64_t> runs_{0};
 };
 
