@@ -51,6 +51,16 @@ def test_each_snippet_is_known(name: str) -> None:
     assert len(fences) == 2 * len(found)
 
 
+@pytest.mark.parametrize("folder", ["guides", "tutorials"])
+def test_an_index_lists_every_page(folder: str) -> None:
+    """In links for readers of the repository, and in the site's contents."""
+    index = (ROOT / "docs" / folder / "index.md").read_text()
+    contents = index.partition("```{toctree}")[2]
+    pages = {page.stem for page in (ROOT / "docs" / folder).glob("*.md")} - {"index"}
+    assert set(re.findall(r"^- \[.+?\]\(([\w-]+)\.md\)", index, re.MULTILINE)) == pages
+    assert set(re.findall(r"^([\w-]+)$", contents, re.MULTILINE)) == pages
+
+
 @runs_snippets
 @pytest.mark.extras
 @pytest.mark.parametrize("name", WITH_SNIPPETS)
