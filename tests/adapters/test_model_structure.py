@@ -52,6 +52,14 @@ each_form = pytest.mark.parametrize("form", FORMS)
 HEAD = """<ir_version: 10, opset_import: ["": 17, "local": 1]>
     g (float[2,3,9,11] X, float[3,5] rois) => (float[3,3,2,2] Y"""
 
+
+def of_any_size(text: str) -> onnx.ModelProto:
+    """A model of HEAD, for any number of images and of ROIs."""
+    for old, new in ("[2,3,9,11] X", "[N,3,9,11] X"), ("[3,5] rois", "[R,5] rois"), ("[3,3,2,2] Y", "[r,3,2,2] Y"):
+        text = text.replace(old, new)
+    return parser.parse_model(text)
+
+
 POOL = """
     <domain: "local", opset_import: ["": 17]>
     pool <size: ints = [2, 2], scale: float = 0.25> (x, rois) => (y) {
@@ -138,6 +146,77 @@ def test_overloads_of_a_function(form: str, reverse: bool) -> None:
         model.functions.extend(functions)
     (actual,) = FORMS[form](model, FEEDS)
     assert_same(actual, stock(model, FEEDS)[0])
+
+
+@each_form
+def test_a_graph_that_writes_out_the_domain_of_onnx(form: str) -> None:
+    model = parser.parse_model(HEAD + ") { x = Relu (X)  Y = MaxRoiPool <pooled_shape = [2, 2]> (x, rois) }")
+    expected = stock(model, FEEDS)[0]
+    for part in (*model.graph.node, model.opset_import[0]):
+        part.domain = "ai.onnx"
+    (actual,) = FORMS[form](model, FEEDS)
+    assert_same(actual, expected)
+
+
+def test_rows_where_the_domain_of_onnx_is_written_out() -> None:
+    model = of_any_size(HEAD + ") { x = Relu (X)  Y = MaxRoiPool <pooled_shape = [2, 2]> (x, rois) }")
+    expected = onnx_maxpool.Predictor(model).batching
+    for part in (*model.graph.node, model.opset_import[0]):
+        part.domain = "ai.onnx"
+    assert onnx_maxpool.Predictor(model).batching == expected
+    assert [each.kind for each in expected.outputs] == ["roi"]
+
+
+def test_types_are_checked_where_the_domain_of_onnx_is_written_out() -> None:
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["ai.onnx": 17]>
+        g (int32[1,3,9,11] X, int32[3,5] rois) => (int32[3,3,2,2] Y) {
+            x = ai.onnx.Abs (X)
+            Y = ai.onnx.MaxRoiPool <pooled_shape = [2, 2]> (x, rois)
+        }""")
+    with pytest.raises(OperatorError, match="node 'Y' in graph: MaxRoiPool-1: X is int32, expected "):
+        onnx_maxpool.load(model)
+
+
+OTHER_OPSET = HEAD.replace("17", "22") + ") { Y = local.pool <size = [2, 2], scale = 0.25> (X, rois) }" + POOL
+"""A model whose function imports another opset of ai.onnx."""
+
+
+@each_form
+def test_a_function_of_another_opset(form: str) -> None:
+    model = parser.parse_model(OTHER_OPSET)
+    (actual,) = FORMS[form](model, FEEDS)
+    expected = stock(parser.parse_model(OTHER_OPSET.replace("22", "17")), FEEDS)[0]
+    assert_same(actual, expected)
+
+
+def test_rows_of_a_function_of_another_opset() -> None:
+    """Whose inputs are found where they are handed on to the operator."""
+    predictor = onnx_maxpool.Predictor(of_any_size(OTHER_OPSET))
+    assert [each.kind for each in predictor.batching.outputs] == ["roi"]
+    boxes = [ROIS[ROIS[:, 0] == image, 1:] for image in range(2)]
+    found = predictor({"X": list(X), "rois": boxes})["Y"]
+    expected = stock(parser.parse_model(OTHER_OPSET.replace("22", "17")), FEEDS)[0]
+    assert_same(np.concatenate(found), expected)
+
+
+def test_types_are_checked_by_the_opset_of_a_function() -> None:
+    """The model's opset has bfloat16, and the function's has not."""
+    model = parser.parse_model(OTHER_OPSET.replace("float[", "bfloat16["))
+    with pytest.raises(OperatorError, match="MaxRoiPool-1: X is bfloat16, expected "):
+        onnx_maxpool.load(model)
+
+
+def test_rois_in_a_function_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing says which input holds them: a guess would pool from the wrong images."""
+
+    def rejects(*_: object, **__: object) -> None:
+        raise RuntimeError("no")
+
+    model = of_any_size(OTHER_OPSET)
+    monkeypatch.setattr("onnx.inliner.inline_local_functions", rejects)
+    with pytest.raises(onnx_maxpool.InputError, match="function local::pool: ROIs may come from any input"):
+        onnx_maxpool.Predictor(model)
+    assert onnx_maxpool.Predictor(model, rois="rois").batching.rois is not None
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "native"])  # ONNX Runtime takes no such function

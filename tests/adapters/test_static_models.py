@@ -68,6 +68,29 @@ def test_a_negative_size_is_unknown() -> None:
         to_portable(proto, control_flow=False, dims={"R": 4})
 
 
+def test_sizes_of_inner_values_that_no_longer_hold() -> None:
+    """The inputs got other sizes, and the values behind them kept what was declared: ONNX Runtime runs such a model."""
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
+        g (float[4,3,12,10] X, float[6,5] rois) => (float[6,3,2,2] Y) <float[1,3,8,8] x> {
+            x = Relu (X)
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (x, rois)
+        }""")
+    x, rois = one_node.random_rois(np.random.default_rng(5), np.dtype("f"), (4, 3, 12, 10), 6, 1.0, special=False)
+    feeds: dict[str, Array] = {"X": x, "rois": rois}
+    converted = in_onnxruntime(to_portable(model, control_flow=False), feeds)
+    assert_equal(converted, reference_evaluator(model).run(None, dict(feeds)))
+
+
+def test_sizes_of_inner_values_that_only_the_model_knows() -> None:
+    """Behind an operator that ONNX does not have."""
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 18, "com.microsoft": 1]>
+        g (float[1,3,8,8] X, float[6,5] rois) => (float[6,3,2,2] Y) <float[1,3,8,8] x> {
+            x = com.microsoft.Gelu (X)
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (x, rois)
+        }""")
+    assert "MaxRoiPool" not in {node.op_type for node in to_portable(model, control_flow=False).graph.node}
+
+
 def test_an_output_without_a_declared_type_gets_one() -> None:
     proto = parser.parse_model(ADAPTIVE.format(inputs="float[1, 1, 5, 6] X", sizes="given"))
     proto.graph.output[0].ClearField("type")

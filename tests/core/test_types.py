@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 
 import onnx_maxpool
 from onnx_maxpool.cli.inspection import inspect_model
-from onnx_maxpool.graph.inference import Survey
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.types import dtype_of, element_type, tensor_type, type_name
 
 KNOWN = [value for value in TensorProto.DataType.values() if value != TensorProto.UNDEFINED]

@@ -17,10 +17,10 @@ from onnx_maxpool.adapters.registration import config_entry, register, registere
 from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS, INFERS_INDEX_TYPES
 from onnx_maxpool.graph.checking import check_model
-from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.graph.nodes import OperatorNode, own_functions
 from onnx_maxpool.graph.reading import Model, check_ort_file, is_ort_format, names_not_utf_8, read_model
 from onnx_maxpool.graph.rewriting import rename_own_functions
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.graph.writing import write_with_data
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.operators.schemas import attribute_value

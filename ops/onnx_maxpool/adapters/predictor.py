@@ -20,8 +20,8 @@ from onnx_maxpool.adapters.onnxruntime import PROTOBUF_LIMIT, Providers, load, p
 from onnx_maxpool.errors import InputError, ModelError, RowError, listing, shape
 from onnx_maxpool.graph.batching import BOX_COLUMNS, ROI_COLUMNS, Batching, BatchOutput, batching, dims_of
 from onnx_maxpool.graph.checking import check_model
-from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.graph.reading import Model, is_ort_format, read_model
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.processes import MOST_THREADS
 from onnx_maxpool.types import Array, BinEdges, tensor_type, whole_number
 from onnx_maxpool.windows import check_bin_edges

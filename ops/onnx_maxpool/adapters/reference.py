@@ -8,7 +8,7 @@ import onnx
 from onnx import defs
 
 from onnx_maxpool.graph.functions import callees_first, write_defaults
-from onnx_maxpool.graph.nodes import FunctionKey, called, canonical_domain, key_of, model_nodes
+from onnx_maxpool.graph.nodes import FunctionKey, called, key_of, model_nodes, write_canonical_domains
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import fresh_name, rename_own_functions
 from onnx_maxpool.operators import operator
@@ -89,11 +89,7 @@ def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> R
     write_defaults(whole)
     for function in whole.functions:  # the evaluator hands on only what is listed as if it had no default
         function.attribute.extend(default.name for default in function.attribute_proto)
-    for part in (whole, *whole.functions):
-        for entry in part.opset_import:
-            entry.domain = canonical_domain(entry.domain)
-    for node in model_nodes(whole):
-        node.domain = canonical_domain(node.domain)
+    write_canonical_domains(whole)
     # Given a model, onnx's evaluator makes evaluators for its functions that do not know `new_ops`: made here instead.
     operators = reference_ops(bin_edges=bin_edges)
     functions: list[ReferenceEvaluator | onnx.FunctionProto] = []

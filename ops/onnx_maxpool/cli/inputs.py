@@ -17,8 +17,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnx_maxpool.adapters.arrays import readable
 from onnx_maxpool.errors import InputError, shape
-from onnx_maxpool.graph.inference import infer, outline
+from onnx_maxpool.graph.inference import outline
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
+from onnx_maxpool.graph.survey import infer
 from onnx_maxpool.npz import read_npz
 from onnx_maxpool.operators.registry import newest_version
 from onnx_maxpool.operators.schemas import dims_of

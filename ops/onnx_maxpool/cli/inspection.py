@@ -16,8 +16,8 @@ from onnx import helper
 from onnx_maxpool.errors import OperatorError, number
 from onnx_maxpool.graph.building import Declared, one_node_graph
 from onnx_maxpool.graph.checking import check_model
-from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import versions_of
 from onnx_maxpool.operators.schemas import attribute_value, dims_of

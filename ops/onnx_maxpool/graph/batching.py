@@ -11,8 +11,9 @@ import onnx
 from onnx import TensorProto
 
 from onnx_maxpool.errors import InputError, OperatorError, listing, shape
-from onnx_maxpool.graph.inference import infer, outline
+from onnx_maxpool.graph.inference import outline
 from onnx_maxpool.graph.nodes import operator_nodes, subgraphs
+from onnx_maxpool.graph.survey import infer
 from onnx_maxpool.operators import operator, schemas
 from onnx_maxpool.types import Dims, type_name
 
@@ -106,8 +107,13 @@ def _roi_input(inferred: onnx.ModelProto, declared: Mapping[str, onnx.ValueInfoP
     reached: set[str] = set()
     for found in operator_nodes(inferred):
         names = list(operator(found.node.op_type).inputs)
-        if ROIS in names and found.place.startswith("graph"):
-            reached |= _ancestors(found.node.input[names.index(ROIS)], sources)
+        if ROIS not in names:
+            continue
+        if not found.place.startswith("graph"):
+            raise InputError(
+                f"{found.label}: ROIs may come from any input, as ONNX cannot inline the function: name it with rois"
+            )
+        reached |= _ancestors(found.node.input[names.index(ROIS)], sources)
     candidates = [name for name, value in declared.items() if name in reached and _may_hold_rois(value)]
     whole = [name for name in candidates if (dims_of(declared[name]) or (ROI_COLUMNS,))[-1] == ROI_COLUMNS]
     candidates = whole or candidates

@@ -8,8 +8,8 @@ import onnx
 from onnx import defs
 
 from onnx_maxpool.errors import OperatorError
-from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.graph.nodes import OperatorNode
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import too_old
 from onnx_maxpool.operators.registry import OperatorVersion, versions_of

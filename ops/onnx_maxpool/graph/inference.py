@@ -1,15 +1,11 @@
-"""The types and shapes of a model's values, as far as ONNX infers them; and `Survey`, which infers them once."""
+"""The types and shapes of a model's values, as far as ONNX infers them."""
 
 from __future__ import annotations
-
-from functools import cached_property
 
 import onnx
 from onnx import helper, shape_inference
 
-from onnx_maxpool.graph.functions import import_domains_of_functions, inlined
-from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
-from onnx_maxpool.graph.rewriting import rename_own_functions
+from onnx_maxpool.graph.nodes import write_canonical_domains
 from onnx_maxpool.operators.schemas import forget_negative_sizes, register_schemas
 
 LARGEST_KEPT = 1024
@@ -19,7 +15,8 @@ LARGEST_KEPT = 1024
 def outline(model: onnx.ModelProto) -> onnx.ModelProto:
     """A copy without the data of large initializers, which become typed inputs: small whatever the model's size.
 
-    Sparse initializers become such inputs too. Dimensions of negative size are unknown, as exporters mean them.
+    Sparse initializers become such inputs too. Dimensions of negative size are unknown, as exporters mean them. ai.onnx
+    is `""` everywhere.
     """
     copy = onnx.ModelProto()
     copy.ir_version = max(model.ir_version, 4)
@@ -43,24 +40,8 @@ def outline(model: onnx.ModelProto) -> onnx.ModelProto:
             values = sparse.values
             graph.input.append(helper.make_tensor_value_info(values.name, values.data_type, sparse.dims))
     forget_negative_sizes((*graph.input, *graph.output, *graph.value_info))
+    write_canonical_domains(copy)
     return copy
-
-
-def infer(model: onnx.ModelProto) -> onnx.ModelProto:
-    """An outline with its local functions inlined, and with the types and shapes that ONNX infers.
-
-    What the inliner rejects is not inlined: what is wrong with it is for a runtime to say. The model, an outline, may
-    change.
-    """
-    if not model.functions:
-        return infer_types(model)
-    register_schemas()
-    rename_own_functions(model)
-    import_domains_of_functions(model)
-    try:
-        return infer_types(inlined(model))
-    except (RuntimeError, ValueError):
-        return infer_types(model)
 
 
 def infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -72,32 +53,27 @@ def infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
         return model
 
 
-class Survey:
-    """What a model asks of our operators. Nodes are searched for once, and types are inferred once they are asked for.
+def infer_types_anew(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same, but what the graph declares of its inner values counts only where inference does not find all of it.
 
-    The model is not changed, and is to stay as it is while the survey is in use.
+    Whoever gives a model's inputs other sizes may leave old ones there, which runtimes do not mind.
     """
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    bare.graph.ClearField("value_info")
+    inferred = infer_types(bare)
+    found = {value.name for value in inferred.graph.value_info if _is_known(value.type.tensor_type)}
+    needed = [value for value in model.graph.value_info if value.name not in found]
+    if not needed:
+        return inferred
+    bare.graph.value_info.extend(needed)
+    return infer_types(bare)
 
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self.model = model
-        self.nodes = tuple(operator_nodes(model))
-        """Our operators as the model has them."""
 
-    @cached_property
-    def _inferred(self) -> onnx.ModelProto:
-        small = outline(self.model)
-        # Inlining copies and renames nodes: a mark leads back to the one that the model has.
-        for i, found in enumerate(operator_nodes(small)):
-            found.node.doc_string = str(i)
-        return infer(small)
-
-    @cached_property
-    def calls(self) -> tuple[tuple[int, OperatorNode], ...]:
-        """Our operators where local functions are inlined, each with the place in `nodes` of the one that it is.
-
-        One that stands in a function is here once for every call of the function. Where functions cannot be inlined,
-        the nodes are as the model has them.
-        """
-        if not self.nodes:
-            return ()
-        return tuple((int(found.node.doc_string), found) for found in operator_nodes(self._inferred))
+def _is_known(tensor: onnx.TypeProto.Tensor) -> bool:
+    """Whether the element type and all sizes are."""
+    return (
+        bool(tensor.elem_type)
+        and tensor.HasField("shape")
+        and all(dim.HasField("dim_value") for dim in tensor.shape.dim)
+    )

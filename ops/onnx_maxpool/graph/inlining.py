@@ -10,7 +10,15 @@ from onnx import inliner
 from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.graph.functions import callees_first, import_domains_of_functions, write_defaults
 from onnx_maxpool.graph.inference import infer_types, outline
-from onnx_maxpool.graph.nodes import FunctionKey, called, canonical_domain, every_node, key_of, operator_nodes
+from onnx_maxpool.graph.nodes import (
+    FunctionKey,
+    called,
+    canonical_domain,
+    every_node,
+    key_of,
+    operator_nodes,
+    write_canonical_domains,
+)
 from onnx_maxpool.operators.registry import newest_versions, versions_of
 
 
@@ -18,9 +26,10 @@ def inline_functions(model: onnx.ModelProto, operators: Collection[str]) -> None
     """Put the bodies of the local functions that hold one of our `operators`, by name, in the place of their calls.
 
     And those of functions that call such ones. Where a function imports another opset of ai.onnx than the model, ONNX
-    converts it; all other functions stay. Raises ModelError where ONNX's inliner fails, and OperatorError for a
-    function that it leaves.
+    converts it; all other functions stay. ai.onnx becomes `""` everywhere. Raises ModelError where ONNX's inliner
+    fails, and OperatorError for a function that it leaves.
     """
+    write_canonical_domains(model)
     holding = _holding(model.functions, operators)
     if holding:
         import_domains_of_functions(model)

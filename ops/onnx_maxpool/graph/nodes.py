@@ -108,6 +108,21 @@ def canonical_domain(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
+def write_canonical_domains(model: onnx.ModelProto) -> None:
+    """Call ai.onnx `""` everywhere: ONNX's inference, inliner and evaluator do not know its other name.
+
+    Of two imports of one domain the last counts, as in ONNX Runtime. The model is changed.
+    """
+    for part in (model, *model.functions):
+        if any(entry.domain != canonical_domain(entry.domain) for entry in part.opset_import):
+            opsets = _opsets(part.opset_import)
+            part.ClearField("opset_import")
+            part.opset_import.extend(onnx.helper.make_opsetid(*entry) for entry in opsets.items())
+    for part in (*model.functions, *model_nodes(model)):
+        if part.domain != canonical_domain(part.domain):
+            part.ClearField("domain")
+
+
 def subgraphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
     """A node's graphs, each with the name of the attribute that holds it."""
     for attribute in node.attribute:

@@ -24,12 +24,13 @@ from onnx_maxpool.errors import OperatorError, listing, shape
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.checking import check_model, node_attributes
 from onnx_maxpool.graph.functions import inlined
-from onnx_maxpool.graph.inference import Survey, infer_types, outline
+from onnx_maxpool.graph.inference import infer_types, infer_types_anew, outline
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, every_node, subgraphs
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import Rewriter, rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.scopes import Scope
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
@@ -90,7 +91,7 @@ def to_portable(
         small = inlined(small)
         converted.ClearField("functions")
         converted.functions.extend(small.functions)
-    small = infer_types(small)
+    small = infer_types_anew(small)
     if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
     form = _Form(bin_edges, control_flow, max_pool_indices)

@@ -25,12 +25,12 @@ from onnx_maxpool.adapters.python.declaring import Declaration, Signature, decla
 from onnx_maxpool.adapters.python.rewriting import PythonRewriter, import_domains, register_python_ops, wanted_index
 from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.graph.checking import check_model
-from onnx_maxpool.graph.inference import Survey
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import rename_own_functions
 from onnx_maxpool.graph.scopes import Scope
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.types import Array, BinEdges, dtype_of
 

@@ -11,7 +11,7 @@ from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.conformance.backends.adapter import Adapter, Run, unsupported_where
 from onnx_maxpool.conformance.backends.onnxruntime import LACKING
 from onnx_maxpool.graph.checking import check_model
-from onnx_maxpool.graph.inference import Survey
+from onnx_maxpool.graph.survey import Survey
 
 
 def quiet() -> Any:

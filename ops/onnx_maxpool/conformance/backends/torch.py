@@ -12,7 +12,7 @@ import onnx
 from onnx_maxpool.conformance.backends.adapter import Adapter, Inputs, OneNode, Run
 from onnx_maxpool.conformance.run.execution import UnsupportedError
 from onnx_maxpool.graph.checking import check_model
-from onnx_maxpool.graph.inference import Survey
+from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import newest_version, versions_of
 from onnx_maxpool.types import Array
