@@ -228,6 +228,28 @@ void streams_large_outputs() {
   }
 }
 
+// Ways to pool need more scratch or less, and the runtime may have little: then a run goes another way, and none of
+// them fails.
+void pools_with_little_scratch() {
+  const auto pool = [](OperatorCase c, size_t limit) {
+    for (size_t threads : {1, 3}) {
+      c.node.threads = threads;
+      c.node.runs = 60;
+      const auto inputs = c.input_values();
+      const OrtCustomOp& op = *stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
+      const stand_in::Run right = stand_in::run(op, c.node, inputs, c.version);
+      const size_t kept = std::exchange(stand_in::largest_allocation, limit);
+      const stand_in::Run run = stand_in::run(op, c.node, inputs, c.version);
+      stand_in::largest_allocation = kept;
+      require(!run.computed.code, "run " + std::to_string(run.on_threads.size()) + ": " + run.computed.message);
+      require(stand_in::same(run.outputs, right.outputs), "another way gives another output");
+    }
+  };
+  pool(max_roi_pool(ElementType::float_, {1, 32, 60, 200}, some_rois(40, 1, 60, 200), {7, 7}), 256 << 10);
+  pool(max_roi_pool(ElementType::float_, {1, 16, 3, 20000}, some_rois(30, 1, 3, 20000), {2, 2}), 64 << 10);
+  pool(max_pooling1(ElementType::float_, {1, 8, 100, 100}, {5, 5}, {2, 2}, {2, 2}, {2, 2}), 128 << 10);
+}
+
 // Threads that take longer to wake than they save are left asleep, once runs have shown it, but for the runs that ask
 // whether there are more threads.
 void leaves_threads_asleep(size_t threads) {
@@ -342,6 +364,7 @@ int main() {
   refuses_attributes();
   refuses_outputs_of_other_types();
   streams_large_outputs();
+  pools_with_little_scratch();
   leaves_threads_asleep(3);
   leaves_threads_asleep(2);  // fewer than processors
   survives_failures(stand_in::failing_call);

@@ -1,5 +1,5 @@
-// Poolings without ROIs: their memory beside inputs and outputs does not grow with their windows (SECURITY.md), and
-// what they do with many is right.
+// Poolings without ROIs: their memory beside inputs and outputs does not grow with their windows
+// (settings-and-limits.md), and what they do with many is right.
 #include <cstdio>
 #include <functional>
 #include <limits>

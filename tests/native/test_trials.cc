@@ -184,6 +184,34 @@ void tries_ways() {
   for (; always.next(costs_of({10, 10})).is_trial; ++made) always.took_in_vain({0, 10, true, true, false}, 1);
   require(made == 2 * Trials::kInARow + Trials::kInVain, "trials that tell nothing have no end");
 
+  // So many again each time, also where the runs before went a way that was kept.
+  always.count_runs(31);
+  const auto made_later = [&] {
+    int found = 0;
+    for (; always.next(costs_of({10, 10})).is_trial; ++found) always.took_in_vain({0, 10, true, true, false}, 1);
+    return found;
+  };
+  require(made_later() == 0, "trials are made before it is time to look");
+  always.count_runs(63);
+  require(made_later() >= Trials::kInVain, "trials of a look count as those of the look before");
+
+  // There is no memory for the fastest way, until it is tried again.
+  Trials without;
+  const auto last_of = [&](int runs) {
+    size_t way = 2;
+    for (int run = 0; run < runs; ++run) {
+      without.count_run();
+      const Trials::Turn turn = without.next(costs_of({10, 10}));
+      if (turn.is_trial) without.took(turn, turn.way == 0 ? 100 : 200);
+      way = turn.way;
+    }
+    return way;
+  };
+  require(last_of(10) == 0, "the fastest way is not found");
+  without.rule_out(0);
+  require(last_of(10) == 1, "a way is taken for which there is no memory");
+  require(last_of(100) == 0, "a way is ruled out for ever");
+
   // A way that seldom may be the fastest makes up for a few turns, and not for all that it has missed.
   Trials seldom;
   const auto trials_of = [&](double last_cost, int runs) {

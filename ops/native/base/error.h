@@ -26,6 +26,12 @@ class Error : public std::runtime_error {
   int code_;
 };
 
+// The runtime has no memory for the scratch of a run, which may do with less.
+class NoScratch : public Error {
+ public:
+  using Error::Error;
+};
+
 // Text out of a model or a setting, which need be neither UTF-8 nor free of NUL: what is not printable ASCII as \xff,
 // byte by byte.
 inline std::string escaped(const std::string& bytes) {

@@ -16,17 +16,22 @@ class RunCount {
     runs_.store(run, std::memory_order_relaxed);
     return run >= kAgain && (run & (run - 1)) == 0;
   }
-  // Counts runs that do not look.
-  void add(uint64_t runs) { runs_.fetch_add(runs, std::memory_order_relaxed); }
+  // Counts runs that do not look: whether one of them was to.
+  bool add(uint64_t runs) {
+    const uint64_t before = runs_.fetch_add(runs, std::memory_order_relaxed);
+    return looks_of(before + runs) != looks_of(before);
+  }
 
   // How often it has been time to look.
-  int looks() const {
+  int looks() const { return looks_of(runs_.load(std::memory_order_relaxed)); }
+
+ private:
+  static int looks_of(uint64_t runs) {
     int times = 0;
-    for (uint64_t run = runs_.load(std::memory_order_relaxed); run >= kAgain; run /= 2) ++times;
+    for (; runs >= kAgain; runs /= 2) ++times;
     return times;
   }
 
- private:
   static constexpr uint64_t kAgain = 32;
   std::atomic<uint64_t> runs_{0};
 };

@@ -42,7 +42,8 @@ float widen(uint16_t bits, ElementType type) {
 template <class Float>
 Float beyond_batches(int64_t images) {
   const auto limit = static_cast<Float>(images);
-  return static_cast<int64_t>(limit) < images ? std::nextafter(limit, std::numeric_limits<Float>::infinity()) : limit;
+  const bool is_below = limit < Float{0x1p63} && static_cast<int64_t>(limit) < images;
+  return is_below ? std::nextafter(limit, std::numeric_limits<Float>::infinity()) : limit;
 }
 
 // The ROI tensor's values in the type that rule M5 computes in: float, or double for double. Narrower ones are widened
@@ -130,22 +131,34 @@ class RoiNode : public Kernel {
     const RoiShape shape_of_run = shape_for(kernel, run, dims);
     RoiPlan plan = plan_rois(shape_of_run, windows, &trials_);
     const bool past_caches = stores_past_caches(shape_of_run, plan);
-    const RoiJob job = {x.data,
-                        y,
-                        shape_of_run,
-                        {0, x.shape[1] - plan.left},
-                        order_of(type_),
-                        past_caches,
-                        windows.image.data(),
-                        windows.rows.data(),
-                        windows.columns.data(),
-                        windows.widths.data(),
-                        plan.rois_by_image.data(),
-                        plan.units.data(),
-                        static_cast<int64_t>(plan.units.size()),
-                        plan,
-                        plan.tasks.data()};
-    pool_as_planned(run, kernel, plan, job);
+    const auto pool_by = [&](const RoiPlan& plan, bool past_caches) {
+      const RoiJob job = {x.data,
+                          y,
+                          shape_of_run,
+                          {0, x.shape[1] - plan.left},
+                          order_of(type_),
+                          past_caches,
+                          windows.image.data(),
+                          windows.rows.data(),
+                          windows.columns.data(),
+                          windows.widths.data(),
+                          plan.rois_by_image.data(),
+                          plan.units.data(),
+                          static_cast<int64_t>(plan.units.size()),
+                          plan,
+                          plan.tasks.data()};
+      pool_as_planned(run, kernel, plan, job);
+    };
+    try {
+      return pool_by(plan, past_caches);
+    } catch (const NoScratch&) {
+      rule_out(plan);
+    }
+    try {
+      return pool_by(plan_with_little_scratch(shape_of_run, windows), false);
+    } catch (const NoScratch&) {
+    }
+    pool_by(plan_without_scratch(shape_of_run, windows), false);
   }
 
   // What a plan depends on beside the windows.

@@ -151,6 +151,20 @@ struct Ways {
     of[kAlone].is_alone = true;
   }
 
+  // The one that needs the least memory, for one thread.
+  static Way of_least_scratch(const PoolJob& job, size_t element_size) {
+    const Kernels& kernels = kernels_of(job);
+    const PoolCosts found = kernels.pool_costs(job, element_size);
+    Way least{};
+    for (size_t i = 0; i < kPlans; ++i) {
+      if (found.of[i] == Trials::kNever) continue;
+      const PoolKernel* const kernel = kernels.pool(job, element_size, kPoolPlans[i]);
+      const size_t bytes = kernel->scratch_bytes(job);
+      if (!least.kernel || bytes < least.scratch_bytes) least = {kernel, kernel->units(job), bytes, true};
+    }
+    return least;
+  }
+
   double least() const { return *std::min_element(costs.begin(), costs.end()); }
   // Of runs on so many threads, of which one may do all work: where others take longer to wake than they save.
   Trials::Costs costs_on(int64_t workers) const {
@@ -193,19 +207,25 @@ class WindowPlan {
     const bool is_little = is_brief(cycles_, machine().cycles_worth_a_thread);
     const bool may_be_alone = job.workers > 1 && is_little && run.may_use_one_thread(threads);
     if (trials_.count_run()) fastest_.store(nullptr, std::memory_order_relaxed);
-    const Way* const fastest = fastest_.load(std::memory_order_relaxed);
-    if (fastest && (may_be_alone || !fastest->is_alone)) {
-      pool_by(*fastest, run, job);
-      return;
+    const Way* way = fastest_.load(std::memory_order_relaxed);
+    try {
+      if (way && (may_be_alone || !way->is_alone)) {
+        pool_by(*way, run, job);
+        return;
+      }
+      const Trials::Turn turn = trials_.next(may_be_alone ? ways_.costs_on(job.workers) : ways_.costs,
+                                             {Ways::kAlone, Trials::kOneThreadHandicap});
+      way = &ways_.of[turn.way];
+      // Where runs mostly may be left to one thread, one that may not is an exception, and does not decide for the
+      // others.
+      const bool is_like_others = job.workers == 1 || !is_little || may_be_alone;
+      if (turn.is_last && is_like_others) fastest_.store(way, std::memory_order_relaxed);
+      trials_.run(turn, [&] { return pool_by(*way, run, job) || is_little; });
+    } catch (const NoScratch&) {
+      fastest_.store(nullptr, std::memory_order_relaxed);
+      trials_.rule_out(static_cast<size_t>(way - ways_.of.data()));
+      pool_by(Ways::of_least_scratch(job_, element_size(type_)), run, job);
     }
-    const Trials::Turn turn = trials_.next(may_be_alone ? ways_.costs_on(job.workers) : ways_.costs,
-                                           {Ways::kAlone, Trials::kOneThreadHandicap});
-    const Way& way = ways_.of[turn.way];
-    // Where runs mostly may be left to one thread, one that may not is an exception, and does not decide for the
-    // others.
-    const bool is_like_others = job.workers == 1 || !is_little || may_be_alone;
-    if (turn.is_last && is_like_others) fastest_.store(&way, std::memory_order_relaxed);
-    trials_.run(turn, [&] { return pool_by(way, run, job) || is_little; });
   }
 
  private:

@@ -24,9 +24,9 @@ constexpr int64_t kMostThreads = 255;
 // So many are planned in place, and without a look at what they take.
 constexpr int64_t kFewUnits = kFewRois;
 
-// What is kept, as numbers of Trials. Runs that keep ways at the same time may leave the first number of one and the
-// others of another, and shapes may share their number (number_of): so all that a kernel relies on is told by the
-// shape, and what is kept only divides the work.
+// What is kept, as numbers of Trials, of which the first is kept last. Runs that keep ways at the same time may leave
+// the first number of one and the others of another, and shapes may share their number (number_of): so all that a
+// kernel relies on is told by the shape, and what is kept only divides the work.
 struct Fields {
   uint8_t mode, levels, at_once, runs;  // how many may still go this way: one or more, where any is kept
   int16_t cells;
@@ -142,11 +142,13 @@ void keep_way(const Way& way, int64_t threads, bool is_brief, const RoiShape& sh
 
 bool keeps_way(const Trials& trials) { return trials.kept(kFields) != 0; }
 
+void forget_way(Trials& trials) { trials.keep(kFields, 0); }
+
 bool set_kept_way(const RoiShape& shape, const RoiWindows& windows, Trials& trials, RoiPlan& plan) {
   auto way = kept<Fields>(trials, kFields);
   if (way.runs == 0) return false;
   if (--way.runs == 0) {
-    trials.keep(kFields, 0);
+    forget_way(trials);
     trials.count_runs(kRuns);
   } else {
     put(way, kFields, trials);

@@ -15,6 +15,7 @@ void keep_way(const Way& way, int64_t threads, bool is_brief, const RoiShape& sh
 
 // Whether there is a way that is kept.
 bool keeps_way(const Trials& trials);
+void forget_way(Trials& trials);
 
 // Sets an empty plan, if there is a way for it. Another look every few runs finds what has changed in the windows.
 bool set_kept_way(const RoiShape& shape, const RoiWindows& windows, Trials& trials, RoiPlan& plan);

@@ -60,6 +60,8 @@ void choose_plan(const RoiShape& shape, const RoiWindows& windows, Trials* known
   }
   plan.trials = turn.is_trial ? known : nullptr;
   plan.turn = turn;
+  plan.known = known;
+  plan.way = turn.way;
 }
 
 }  // namespace
@@ -88,12 +90,37 @@ RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShap
   const size_t most = outputs <= kFewOutputs ? kHalf : TrialsByShape::kShapes;
   Trials* const known = trials ? trials->find(number_of(shape), most) : nullptr;
   if (known) {
-    if (set_kept_way(shape, windows, *known, plan)) return plan;
+    if (set_kept_way(shape, windows, *known, plan)) {
+      plan.known = known;
+      plan.way = Trials::kMostWays;
+      return plan;
+    }
     known->count_run();
   }
   // A small run is planned only to find a way for those that will be like it.
   if ((!known || keeps_way(*known)) && set_if_small(shape, windows, plan)) return plan;
   choose_plan(shape, windows, known, plan);
+  return plan;
+}
+
+void rule_out(const RoiPlan& plan) {
+  if (!plan.known) return;
+  forget_way(*plan.known);
+  if (plan.way < Trials::kMostWays) plan.known->rule_out(plan.way);
+}
+
+RoiPlan plan_with_little_scratch(const RoiShape& shape, const RoiWindows& windows) {
+  RoiPlan plan{};
+  const Planner planner(shape, windows, plan.rois_by_image);
+  Ways ways;
+  planner.find_ways(1, ways);
+  planner.plan(ways[kSeparate], plan);
+  return plan;
+}
+
+RoiPlan plan_without_scratch(const RoiShape& shape, const RoiWindows& windows) {
+  RoiPlan plan{};
+  set_small_plan(shape, windows, &RoiKernel::cells, plan);
   return plan;
 }
 

@@ -31,6 +31,8 @@ struct RoiPlan : RoiTables {
   bool is_brief;    // as one thread would do it (base/machine.h)
   Trials* trials;   // of which the run is one; null where it is none
   Trials::Turn turn;
+  Trials* known;  // of such runs; null where there is nothing
+  size_t way;     // that was chosen of these; kMostWays where one was kept
   List<int64_t, kFewRois> rois_by_image;
   List<RoiUnit, kFewRois> units;
   // So many channels are left by `mode`, for the few_channels mode: all units from `left_begin` on.
@@ -61,6 +63,11 @@ bool streams(const RoiDims& dims, size_t element_size, size_t threshold);
 
 // The plan that should take the least time, or one that is to be tried, if there are trials of such runs.
 RoiPlan plan_rois(const RoiShape& shape, const RoiWindows& windows, TrialsByShape* trials = nullptr);
+// There is no memory for a plan: others are chosen until it is tried again.
+void rule_out(const RoiPlan& plan);
+// Straight from the map on one thread, which takes little scratch; or cell by cell, which takes none.
+RoiPlan plan_with_little_scratch(const RoiShape& shape, const RoiWindows& windows);
+RoiPlan plan_without_scratch(const RoiShape& shape, const RoiWindows& windows);
 // All from which it is chosen, with every count of tables that may be of use, and what is chosen for a small run; but
 // for the plan of one thread where there are several.
 std::vector<RoiPlan> possible_plans(const RoiShape& shape, const RoiWindows& windows);

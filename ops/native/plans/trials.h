@@ -52,13 +52,9 @@ class Trials {
   };
 
   // Counts a run, before next() is asked about it. Whether all ways are to be tried once more from now on.
-  bool count_run() {
-    const bool again = runs_.is_time();
-    if (again) in_vain_.store(0, std::memory_order_relaxed);
-    return again;
-  }
+  bool count_run() { return look_again(runs_.is_time()); }
   // Counts runs that went a way that was kept, and did not ask next().
-  void count_runs(uint64_t runs) { runs_.add(runs); }
+  void count_runs(uint64_t runs) { look_again(runs_.add(runs)); }
 
   // The way that should take the least.
   static size_t likeliest_of(Costs costs, const Handicap& handicap = {0, 1}) {
@@ -133,11 +129,17 @@ class Trials {
   // A trial is over without a time.
   void give_up() { running_.fetch_sub(1, std::memory_order_release); }
 
+  // There is no memory for this way: until it is tried again, it takes for ever.
+  void rule_out(size_t way) {
+    for (auto& ratio : tried_[way].ratios) ratio.store(kNever, std::memory_order_relaxed);
+  }
+
   // What their user keeps for the runs that come next: numbers of its own, at first 0. Runs may be at the same time, so
-  // that what one finds may be of several that were kept.
+  // that what one finds may be of several that were kept. But whoever finds a number finds those that were kept before
+  // it, or later ones.
   static constexpr size_t kKept = 5;
-  uint64_t kept(size_t i) const { return kept_[i].load(std::memory_order_relaxed); }
-  void keep(size_t i, uint64_t number) { kept_[i].store(number, std::memory_order_relaxed); }
+  uint64_t kept(size_t i) const { return kept_[i].load(std::memory_order_acquire); }
+  void keep(size_t i, uint64_t number) { kept_[i].store(number, std::memory_order_release); }
 
   // Calls work(), and takes its time where it is a trial. work() tells whether its time shows anything. One that throws
   // does not count.
@@ -161,6 +163,11 @@ class Trials {
   }
 
  private:
+  bool look_again(bool is_time) {
+    if (is_time) in_vain_.store(0, std::memory_order_relaxed);
+    return is_time;
+  }
+
   // Counts a trial, after so many before this turn; as two, where a turn is half as long. A way that was too slow until
   // now, as costs differ from run to run, has missed turns, for which it does not make up.
   static void begin(std::atomic<int>& begun, int before_turn, int trials) {

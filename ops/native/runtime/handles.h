@@ -50,10 +50,11 @@ using OwnedMemoryInfo = Owned<OrtMemoryInfo, ort::ReleaseMemoryInfo>;
 using OwnedAllocator = Owned<OrtAllocator, ort::ReleaseAllocator>;
 
 // Throws the status as an Error, and releases it.
-[[noreturn]] inline void fail(const OrtApi* api, OrtStatus* status) {
+template <class Thrown = Error>
+[[noreturn]] void fail(const OrtApi* api, OrtStatus* status) {
   Owned<OrtStatus, ort::ReleaseStatus> owned(api);
   *owned.out() = status;
-  throw Error(ort::GetErrorMessage::of(api)(status), ort::kFail);
+  throw Thrown(ort::GetErrorMessage::of(api)(status), ort::kFail);
 }
 
 // Throws Error where the runtime answered with a status.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <new>
 
 #include "base/machine.h"
 #include "runtime/handles.h"
@@ -13,14 +12,15 @@ namespace {
 // Memory from the runtime's arena.
 class Scratch {
  public:
-  // Nothing where no bytes are wanted.
+  // Nothing where no bytes are wanted. Throws NoScratch where the arena has not so many.
   Scratch(const OrtApi* api, const OrtKernelContext* context, size_t bytes) : api_(api), allocator_(api) {
     if (bytes == 0) return;
     OwnedMemoryInfo info(api);
     check(api, ort::CreateCpuMemoryInfo::of(api)(ort::kArenaAllocator, ort::kMemoryDefault, info.out()));
     check(api, ort::KernelContextGetAllocator::of(api)(context, info.get(), allocator_.out()));
-    check(api, ort::AllocatorAlloc::of(api)(allocator_.get(), bytes + 64, &memory_));
-    if (!memory_) throw std::bad_alloc();
+    OrtStatus* const status = ort::AllocatorAlloc::of(api)(allocator_.get(), bytes + 64, &memory_);
+    if (status) fail<NoScratch>(api, status);
+    if (!memory_) throw NoScratch("onnx_maxpool: out of memory", ort::kFail);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

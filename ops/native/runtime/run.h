@@ -104,9 +104,9 @@ class Run {
   int64_t workers(double cycles, int64_t threads) const { return shown_.threads.workers(cycles, threads); }
 
   // Calls work(unit, scratch) once for each unit in [0, units), on so many of ONNX Runtime's threads, and waits. Each
-  // has `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena or, if few, from the stack. `work`
-  // must not throw. `cycles` is an estimate for all units together. Whether all threads took part that were to, as far
-  // as there are so many.
+  // has `scratch_bytes` of its own, aligned to 64 bytes, from the runtime's arena or, if few, from the stack; throws
+  // NoScratch, before any work, where the arena has not so many. `work` must not throw. `cycles` is an estimate for all
+  // units together. Whether all threads took part that were to, as far as there are so many.
   template <class Work>
   bool parallel(int64_t units, Sharing sharing, size_t scratch_bytes, int64_t workers, double cycles,
                 const Work& work) const {

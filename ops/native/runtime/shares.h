@@ -36,7 +36,8 @@ class Shares {
     while (own.take()) run(unit(worker, own.first++));
     for (size_t other = (worker + 1) % workers_; other != worker; other = (other + 1) % workers_) {
       Share& share = shares_[other];
-      while (share.take()) run(unit(other, share.end.fetch_sub(1, std::memory_order_relaxed) - 1));
+      // Of an empty one, workers would take the line of memory from each other.
+      while (share.may_have() && share.take()) run(unit(other, share.end.fetch_sub(1, std::memory_order_relaxed) - 1));
     }
   }
 
@@ -46,6 +47,7 @@ class Shares {
     explicit Share(int64_t count) : left(count), end(count) {}
     // Takes one from either end, of which no more are taken together than there are.
     bool take() { return left.fetch_sub(1, std::memory_order_relaxed) > 0; }
+    bool may_have() const { return left.load(std::memory_order_relaxed) > 0; }
     std::atomic<int64_t> left, end;
     int64_t first = 0;  // only the worker's own
   };
