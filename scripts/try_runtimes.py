@@ -188,8 +188,8 @@ def answers(name: str, python: str, todo: Sequence[Job], folder: Path) -> list[s
         )
         if done.returncode == 0:
             break
-        first = sum((folder / f"{number:04}" / "started").exists() for number in range(len(todo)))
-        if not first:
+        begun, first = first, sum((folder / f"{number:04}" / "started").exists() for number in range(len(todo)))
+        if first == begun:  # it died before it began another job
             raise SystemExit(f"{name}: {done.stderr}")
         (folder / f"{first - 1:04}" / "error.txt").write_text(f"the process ends with {done.returncode}")
     return [_answer(folder / f"{number:04}") for number in range(len(todo))]

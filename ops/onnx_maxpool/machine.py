@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import platform
 import sys
@@ -24,10 +26,21 @@ def machine() -> dict[str, Any]:
 
 
 def cpus() -> int:
-    """How many processors this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many processors this process may use, at least one: those that it is bound to, or a container's quota."""
+    if sys.platform != "linux":
+        return os.cpu_count() or 1
+    return max(1, math.ceil(min(len(os.sched_getaffinity(0)), quota(Path("/sys/fs/cgroup")))))
+
+
+def quota(cgroups: Path) -> float:
+    """The processor time that a container may use, in processors; infinity without a limit."""
+    with contextlib.suppress(OSError, ValueError):  # of version 2: "200000 100000" or "max 100000"
+        most, period = (cgroups / "cpu.max").read_text().split()
+        return math.inf if most == "max" else int(most) / int(period)
+    with contextlib.suppress(OSError, ValueError):  # of version 1, where -1 is no limit
+        most, period = ((cgroups / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        return math.inf if int(most) < 0 else int(most) / int(period)
+    return math.inf
 
 
 VECTORS = {"avx512bw": "AVX-512", "avx2": "AVX2"}

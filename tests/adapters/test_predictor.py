@@ -232,6 +232,18 @@ def test_collate_takes_integers_lists_and_any_byte_order() -> None:
     assert collate(images.astype(np.dtype(np.float32).newbyteorder()), integers)[0].dtype.isnative
 
 
+def test_an_output_behind_an_operator_that_onnx_does_not_know() -> None:
+    """What the model declares of the value before it tells what it counts."""
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 18, "com.microsoft": 1]>
+        g (float[N,3,12,16] X, float[R,5] rois) => (float[a,b,c,d] Y) <float[R,3,2,2] z> {
+            y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+            z = com.microsoft.Gelu (y)
+            Y = Identity (z)
+        }""")
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    assert [output.kind for output in Predictor(model).batching.outputs] == ["roi"]
+
+
 def test_a_negative_size_is_unknown() -> None:
     """As older exporters write it."""
     model = onnx.ModelProto()

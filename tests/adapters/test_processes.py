@@ -15,6 +15,7 @@ from support.one_node import Array, assert_same
 from support.processes import run_python
 
 import onnx_maxpool
+from onnx_maxpool.locks import ForkSafeLock
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on Windows")
 fork_is_meant = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -62,6 +63,22 @@ def test_forked_workers(work: Callable[[int], Array]) -> None:
         for y in pool.map_async(work, range(6)).get(timeout=300):
             assert_same(y, EXPECTED)
     assert_same(run(INHERITED["one"]), EXPECTED)
+
+
+LOCK = ForkSafeLock()
+
+
+def enter_in_child(_: int) -> str:
+    with LOCK:
+        return "entered"
+
+
+@needs_fork
+@fork_is_meant
+def test_a_fork_while_another_thread_has_a_lock() -> None:
+    """As while it makes a session: the child has a lock of its own."""
+    with LOCK, multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.map_async(enter_in_child, range(2)).get(timeout=60) == ["entered"] * 2
 
 
 SPAWNED = """

@@ -11,7 +11,7 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -33,6 +33,8 @@ from support.rows import (
 )
 
 import onnx_maxpool
+from onnx_maxpool.batch.cluster import compute_parts
+from onnx_maxpool.batch.compute import Computer
 
 pytestmark = [pytest.mark.slow("starts clusters"), pytest.mark.extras]
 
@@ -142,6 +144,11 @@ def test_the_command_begins_and_ends_a_cluster_of_its_own(tmp_path: Path) -> Non
     assert code == 0, err
     assert "22 rows in 3 parts" in out
     assert_output_matches(batch, read_output(tmp_path / "out"), [row for row in range(23) if row != 5])
+
+
+def test_a_run_without_parts_begins_no_cluster() -> None:
+    """As where all of them are there."""
+    assert list(compute_parts(cast(Computer, None), [], None, 1, None)) == []
 
 
 def test_no_cluster_at_an_address(tmp_path: Path) -> None:

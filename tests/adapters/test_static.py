@@ -240,6 +240,27 @@ def test_max_pool_without_indices_stays() -> None:
     assert [node.op_type for node in to_portable(proto, max_pool_indices=True).graph.node] == ["MaxPool"]
 
 
+@pytest.mark.parametrize(
+    ("attributes", "said"),
+    [
+        ("strides = [2]", "strides is [2], expected 2 integers"),
+        ("dilations = [1, 1, 1]", "dilations is [1,1,1], expected 2 integers"),
+        ("pads = [1, 1]", "pads is [1,1], expected 4 integers"),
+    ],
+)
+def test_a_malformed_max_pool(attributes: str, said: str) -> None:
+    proto = parser.parse_model(POOL.format(shape="1, 1, 9, 9", kernel="3, 3", more=attributes))
+    with pytest.raises(OperatorError, match=re.escape(f"MaxPool: {said}")):
+        to_portable(proto, max_pool_indices=True)
+
+
+def test_a_max_pool_without_a_window() -> None:
+    proto = parser.parse_model(POOL.format(shape="1, 1, 9, 9", kernel="3, 3", more="strides = [1, 1]"))
+    proto.graph.node[0].ClearField("attribute")
+    with pytest.raises(OperatorError, match=re.escape("MaxPool: X has shape [1,1,9,9] and kernel_shape is []")):
+        to_portable(proto, max_pool_indices=True)
+
+
 OF_ROIS = """
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[{x}] X, float[{rois}] rois) => (float[r, c, a, b] Y) {{ Y = MaxRoiPool <pooled_shape = [{sides}]> (X, rois) }}

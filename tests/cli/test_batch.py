@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -29,6 +29,7 @@ from support.rows import (
     write_input,
 )
 
+from onnx_maxpool.batch import local
 from onnx_maxpool.batch.compute import Computer
 from onnx_maxpool.batch.inputs import Part
 from onnx_maxpool.batch.job import Job, Summary, failure, run_job
@@ -256,6 +257,39 @@ def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="has files that batch did not write, expected an empty folder"):
             run_here(tmp_path, existing=existing)
     assert (tmp_path / "out" / "part-000000.parquet").read_text() == "of another"
+
+
+def test_a_folder_that_a_run_only_began(tmp_path: Path) -> None:
+    """It ended between two of the first files."""
+    batch = write_input(tmp_path)
+    out = tmp_path / "out"
+    (out / "_failed").mkdir(parents=True)
+    (out / "._run.json.123").write_text("{")
+    run_here(tmp_path)
+    assert not list(out.glob("._run*"))
+    assert_output_matches(batch, read_output(out))
+
+
+@pytest.mark.parametrize("content", ["", "[]"])
+def test_what_a_run_said_of_itself_is_damaged(content: str, tmp_path: Path) -> None:
+    write_input(tmp_path)
+    run_here(tmp_path)
+    (tmp_path / "out" / "_run.json").write_text(content)
+    with pytest.raises(OutputError, match=r"_run\.json is damaged, expected what a run wrote: give --overwrite"):
+        run_here(tmp_path, existing="resume")
+    assert run_here(tmp_path, existing="overwrite").parts_before == 0
+
+
+def test_a_process_that_died_between_two_parts() -> None:
+    pool = local._pool(cast(Computer, str))
+    first, pool = local._submit(cast(Computer, str), pool, cast(Part, 1))
+    assert first.result() == "1"
+    (process,) = pool._processes.values()
+    process.kill()
+    wait_until(lambda: bool(pool._broken))
+    second, pool = local._submit(cast(Computer, str), pool, cast(Part, 2))
+    assert second.result() == "2"
+    local._end(pool)
 
 
 def test_an_input_or_model_that_changed_is_no_resume(tmp_path: Path) -> None:

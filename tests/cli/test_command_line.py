@@ -108,6 +108,17 @@ def without_typer(folder: Path, instead: str) -> subprocess.CompletedProcess[str
     )
 
 
+def test_a_terminal_without_the_letters_of_a_name(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 22]>
+        g (float[1,1,4,4] x, float[1,5] rois) => (float[1,1,2,2] y) { y = MaxRoiPool <pooled_shape = [2, 2]> (x, rois) }
+    """)
+    model.graph.node[0].name = "Knoten_ü"
+    onnx.save_model(model, tmp_path / "model.onnx")
+    done = run_python("-m", "onnx_maxpool", "inspect", tmp_path / "model.onnx", variables={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"Knoten_\xfc" in done.stdout
+
+
 def test_a_command_that_is_interrupted_before_it_begins(tmp_path: Path) -> None:
     ended = without_typer(tmp_path, "raise KeyboardInterrupt")
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

@@ -47,6 +47,15 @@ def test_inputs_of_a_run_that_fails_are_kept(path: Path, tmp_path: Path, capsys:
     assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["input_0.pb", "input_1.pb"]
 
 
+def test_a_path_with_an_equals_sign(tmp_path: Path) -> None:
+    path, *_ = MODELS["max_roi_pool_1_float"].write(tmp_path)
+    (tmp_path / "day=1").mkdir()
+    rois = np.zeros((2, 5), np.float32)
+    np.savez(tmp_path / "day=1" / "inputs.npz", rois=rois)
+    read = model_inputs(read_model(path), [str(tmp_path / "day=1" / "inputs.npz")], {"N": 1, "C": 1, "H": 3, "W": 3})
+    np.testing.assert_array_equal(read["rois"], rois)
+
+
 def test_test_data_without_names_goes_by_order(tmp_path: Path) -> None:
     model = network()
     arrays = [np.ones((1, 3, 8, 8), "f4"), np.zeros((2, 5), "f4")]

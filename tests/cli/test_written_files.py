@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper, parser
+from onnx import TensorProto, numpy_helper, parser
 
 import onnx_maxpool
 from onnx_maxpool.cli.main import main
+from onnx_maxpool.graph.writing import write_with_data
 
 Command = Callable[..., tuple[int, str]]
 
@@ -113,6 +114,46 @@ def test_convert_writes_data_whatever_the_current_folder_has(
         assert command("convert", big, out) == (0, f"wrote {out}: 1 operator replaced\n")
         np.testing.assert_array_equal(outputs(Path(out)), outputs(big))
         assert Path(f"{out}.data").stat().st_size == 3600
+
+
+def test_numbers_that_are_no_bytes_go_to_the_data(tmp_path: Path) -> None:
+    """As helper.make_tensor writes them."""
+    values = {
+        kind: np.arange(900).astype(onnx.helper.tensor_dtype_to_np_dtype(kind))
+        for kind in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT64)
+    }
+    proto = onnx.ModelProto()
+    for kind, array in values.items():
+        proto.graph.initializer.append(onnx.helper.make_tensor(str(kind), kind, array.shape, array.tolist()))
+    write_with_data(proto, tmp_path / "m.onnx", "data")
+    assert (tmp_path / "m.onnx").stat().st_size < 1000
+    for tensor in onnx.load(tmp_path / "m.onnx").graph.initializer:
+        np.testing.assert_array_equal(numpy_helper.to_array(tensor), values[tensor.data_type])
+
+
+def test_outputs_are_replaced_whole(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx.save_model(model(), tmp_path / "m.onnx")
+    run = ("run", tmp_path / "m.onnx", "--dim", "R=3", "--out")
+    assert command(*run, tmp_path / "y.npz")[0] == 0
+    before = (tmp_path / "y.npz").read_bytes()
+
+    def is_full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array", is_full)
+    with pytest.raises(SystemExit):
+        main(list(map(str, (*run, tmp_path / "y.npz"))))
+    assert (tmp_path / "y.npz").read_bytes() == before
+    assert sorted(contents(tmp_path)) == ["m.onnx", "y.npz"]
+
+
+def test_outputs_do_not_go_beside_those_of_another_model(tmp_path: Path, command: Command) -> None:
+    onnx.save_model(model(), tmp_path / "m.onnx")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "output_1.pb").write_bytes(b"of another")
+    code, said = command("run", tmp_path / "m.onnx", "--dim", "R=3", "--out", tmp_path / "data")
+    expected = f"{tmp_path}/data has output_1.pb, expected only outputs of this model: give another folder\n"
+    assert (code, said) == (2, expected)
 
 
 @needs_links

@@ -257,7 +257,7 @@ print(memory("VmHWM:") - before - y.nbytes)
 
 
 def allowed(x: np.ndarray, rois: int, bins: tuple[int, int]) -> int:
-    """As SECURITY.md has it, for one thread; and what Python and malloc round up."""
+    """As docs/reference/settings-and-limits.md has it, for one thread; and what Python and malloc round up."""
     rows, columns = bins
     blocks = math.ceil(x.shape[1] * x.itemsize / 16)
     windows = 8 * rois * (2 * rows + columns)
@@ -296,8 +296,8 @@ def test_roi_operators_want_no_more(
 
 
 @measures_memory
-def test_security_says_it() -> None:
-    promised = re.sub(r"\s+", " ", (ROOT / "SECURITY.md").read_text())
+def test_the_docs_say_it() -> None:
+    promised = re.sub(r"\s+", " ", (ROOT / "docs" / "reference" / "settings-and-limits.md").read_text())
     assert "8 bytes for each row of bins and each column of bins of an ROI, twice for rows" in promised
     assert "48 bytes for each ROI, and 32 for each ROI and 16 bytes of channels" in promised
     assert "Tables of at most the size of X (or 4 MiB, if X is smaller), and at most 32 MiB" in promised

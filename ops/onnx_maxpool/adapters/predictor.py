@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from onnx_maxpool.graph.batching import BOX_COLUMNS, ROI_COLUMNS, Batching, Batc
 from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.reading import Model, is_ort_format, read_model
 from onnx_maxpool.graph.survey import Survey
+from onnx_maxpool.locks import ForkSafeLock
 from onnx_maxpool.processes import MOST_THREADS
 from onnx_maxpool.types import Array, BinEdges, tensor_type, whole_number
 from onnx_maxpool.windows import check_bin_edges
@@ -97,7 +97,7 @@ class Predictor:
         return parsed
 
     def _start_anew(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._sessions: dict[int, ort.InferenceSession] = {}
 
     def __getstate__(self) -> dict[str, Any]:

@@ -47,6 +47,8 @@ def compute_parts(
     the end. Without `workers` there are as many as the cluster has processors for. Ray begins an actor that dies anew,
     `ATTEMPTS` times. Raises WorkerError where that does not help, and InputError where there is no such cluster.
     """
+    if not parts:  # of which Ray Data makes no data set
+        return
     import ray
     from ray.exceptions import RayError
 

@@ -24,6 +24,7 @@ Engine = Callable[[Computer, Sequence[Part]], Generator[PartResult, None, None]]
 
 RUN_FILE = "_run.json"
 """Says of which run a folder is the output."""
+UNFINISHED_RUN_FILE = f".{RUN_FILE}.*"
 FAILED_FILE = "_failed.jsonl"
 """All failed rows, a line each."""
 
@@ -139,25 +140,43 @@ def prepare_folder(job: Job, input_digest: str) -> None:
     }
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file, expected a folder")
-    if folder.is_dir() and any(folder.iterdir()):
+    if folder.is_dir() and not all(map(_is_left_over, folder.iterdir())):
         if not run_file.is_file():
             raise OutputError(f"{folder} has files that batch did not write, expected an empty folder")
         if job.existing == "refuse":
             raise OutputError(f"{folder} has the output of a run, expected none: give --resume or --overwrite")
         if job.existing == "overwrite":
             clear(folder)
-        elif (before := json.loads(run_file.read_text())) != said:
+        elif (before := _run_before(run_file)) != said:
             other = next(name for name in said if before.get(name) != said[name])
             raise OutputError(f"{folder} is of a run where {other} differs, expected the same run for --resume")
     with writing(folder):
-        (folder / FAILED_FOLDER).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         remove_unfinished(folder)
-        write_whole(run_file, json.dumps(said, indent=2))
+        write_whole(run_file, json.dumps(said, indent=2))  # first, as it tells whose the rest is
+        (folder / FAILED_FOLDER).mkdir(exist_ok=True)
+
+
+def _is_left_over(entry: Path) -> bool:
+    """Whether it is all that a run left which ended before it said whose the folder is."""
+    return entry.match(UNFINISHED_RUN_FILE) or (entry.name == FAILED_FOLDER and not any(entry.iterdir()))
+
+
+def _run_before(run_file: Path) -> dict[str, object]:
+    """What a run said of itself. Raises OutputError for a file that is damaged."""
+    try:
+        said = json.loads(run_file.read_text())
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        raise OutputError(f"{run_file} is damaged, expected what a run wrote: give --overwrite")
+    return said
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove the files that processes were writing when they were killed."""
-    for file in (*folder.glob(".part-*"), *(folder / FAILED_FOLDER).glob(".part-*")):
+    unfinished = (".part-*", f"{FAILED_FOLDER}/.part-*", UNFINISHED_RUN_FILE, f".{FAILED_FILE}.*")
+    for file in (file for pattern in unfinished for file in folder.glob(pattern)):
         file.unlink(missing_ok=True)
 
 

@@ -34,9 +34,9 @@ def compute_parts(computer: Computer, parts: Sequence[Part], workers: int) -> Ge
     try:
         while waiting or running:
             while waiting and idle:
-                pool = idle.pop()
                 part, attempt = waiting.popleft()
-                running[pool.submit(_compute, part)] = pool, part, attempt
+                future, pool = _submit(computer, idle.pop(), part)
+                running[future] = pool, part, attempt
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 pool, part, attempt = running.pop(future)
                 try:
@@ -59,6 +59,18 @@ def compute_parts(computer: Computer, parts: Sequence[Part], workers: int) -> Ge
 
 def _pool(computer: Computer) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin, (computer,))
+
+
+def _submit(
+    computer: Computer, pool: ProcessPoolExecutor, part: Part
+) -> tuple[Future[PartResult], ProcessPoolExecutor]:
+    """Begin a part, in another pool where the process of this one died while it was idle."""
+    try:
+        return pool.submit(_compute, part), pool
+    except BrokenProcessPool:
+        pool.shutdown(wait=False)
+        pool = _pool(computer)
+        return pool.submit(_compute, part), pool
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

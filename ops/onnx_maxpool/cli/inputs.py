@@ -136,7 +136,8 @@ def read_files(arguments: Iterable[str], declared: Mapping[str, onnx.ValueInfoPr
 def _read(argument: str, declared: Sequence[str]) -> dict[str, Array]:
     if Path(argument).is_dir():
         return _read_folder(argument, declared)
-    name, equals, file = argument.partition("=")
+    # A file may have the sign in its path, as in day=1/inputs.npz.
+    name, equals, file = (argument, "", "") if Path(argument).is_file() else argument.partition("=")
     path = Path(file if equals else argument)
     try:
         if path.suffix == ".npz" and not equals:

@@ -6,6 +6,7 @@ that it names cannot be read or written; 130, it was interrupted.
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,9 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command with these arguments, or those of the process, and exit."""
+    for stream in (sys.stdout, sys.stderr):  # a name out of a model may have letters that a terminal lacks
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
     try:
         import typer
         from rich.console import Console

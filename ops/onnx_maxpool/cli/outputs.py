@@ -20,6 +20,8 @@ from onnx_maxpool.graph.reading import external_files, has_external_data
 from onnx_maxpool.graph.writing import write_with_data
 from onnx_maxpool.types import Array
 
+TestData = Literal["input", "output"]
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -57,18 +59,28 @@ def prepare_out(path: Path, types: Mapping[str, str]) -> None:
         for name, kind in types.items():
             if kind == "tensor(bfloat16)":
                 raise InputError(f"--out {path}: output {name!r} is bfloat16, which .npz does not hold: give a folder")
-        prepare_files(path)
+        prepare_replacement(path)
         return
     if path.suffix in (".npy", ".pb", ".onnx") or path.is_file():
         raise InputError(f"--out {path}: expected FILE.npz or a folder")
-    prepare_folders(path)
+    _prepare_test_data(path, "output", len(types))
 
 
-def prepare_inputs(path: Path) -> None:
+def prepare_inputs(path: Path, count: int) -> None:
     """Make the folder for `save_test_data`, before the run. Raises InputError for a file, and OutputError."""
     if path.suffix in (".npy", ".npz", ".pb", ".onnx") or path.is_file():
         raise InputError(f"--save-inputs {path}: expected a folder")
+    _prepare_test_data(path, "input", count)
+
+
+def _prepare_test_data(path: Path, kind: TestData, count: int) -> None:
+    """Raises OutputError for a folder that already has more: who reads it would take these for the model's, too."""
     prepare_folders(path)
+    others = sorted(entry.name for entry in path.glob(f"{kind}_*.pb"))
+    expected = [f"{kind}_{i}.pb" for i in range(count)]
+    for name in others:
+        if name not in expected:
+            raise OutputError(f"{path} has {name}, expected only {kind}s of this model: give another folder")
 
 
 def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
@@ -81,7 +93,7 @@ def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
     return save_test_data(outputs, path, "output")
 
 
-def save_test_data(arrays: Mapping[str, Array], path: Path, kind: Literal["input", "output"]) -> list[Path]:
+def save_test_data(arrays: Mapping[str, Array], path: Path, kind: TestData) -> list[Path]:
     """Write `arrays` to a folder in the layout of ONNX's test data: `input_0.pb`, `input_1.pb`, ..., with their names.
 
     Returns the files written.
@@ -94,12 +106,16 @@ def save_test_data(arrays: Mapping[str, Array], path: Path, kind: Literal["input
 
 
 def _save_npz(outputs: Mapping[str, Array], path: Path) -> Path:
-    # Not np.savez: it takes the names as keyword arguments, and `file` is already one of its own.
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, array in outputs.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                numbers_or_texts = array.astype(str) if array.dtype == object else array
-                np.lib.format.write_array(stream, numbers_or_texts, allow_pickle=False)
+    target = prepare_replacement(path)
+    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
+        unfinished = Path(folder, target.name)
+        # Not np.savez: it takes the names as keyword arguments, and `file` is already one of its own.
+        with zipfile.ZipFile(unfinished, "w") as archive:
+            for name, array in outputs.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                    numbers_or_texts = array.astype(str) if array.dtype == object else array
+                    np.lib.format.write_array(stream, numbers_or_texts, allow_pickle=False)
+        unfinished.replace(target)
     return path
 
 

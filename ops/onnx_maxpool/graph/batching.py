@@ -219,8 +219,9 @@ def _outputs(
     for declared, value in zip(model.graph.output, inferred.graph.output, strict=True):
         dims = dims_of(value)
         kind = counts.get(_first(tried[value.name]), "whole")
-        if kind == "whole" and isinstance(_first(dims_of(declared)), str):
-            kind = symbols.get(_first(dims_of(declared)), "whole")
+        for symbol in (_first(dims_of(declared)), _first(dims)):
+            if kind == "whole" and isinstance(symbol, str):
+                kind = symbols.get(symbol, "whole")
         yield BatchOutput(value.name, type_name(value.type.tensor_type.elem_type), kind, _of_one_row(dims, kind))
 
 
@@ -239,7 +240,8 @@ def _with_tried_sizes(model: onnx.ModelProto, kinds: Mapping[str, InputKind]) ->
     sized = outline(model)
     del sized.graph.value_info[:]
     for value in sized.graph.output:
-        value.type.tensor_type.ClearField("shape")
+        if value.type.HasField("tensor_type"):  # to ask for the field would make a tensor of any other
+            value.type.tensor_type.ClearField("shape")
     for value in sized.graph.input:
         dim = value.type.tensor_type.shape.dim
         if len(dim) and kinds.get(value.name) == "row":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
-from onnx import TensorProto, external_data_helper
+from onnx import TensorProto, external_data_helper, numpy_helper
 
 from onnx_maxpool.graph.nodes import model_nodes, subgraphs
 
@@ -20,7 +20,7 @@ def write_with_data(model: onnx.ModelProto, path: Path, data: str) -> None:
     `model` is changed. onnx.save_model does not do it: it rejects a name that a file in the current folder has,
     wherever it is to write.
     """
-    large = [tensor for tensor in _tensors(model) if len(tensor.raw_data) >= LEAST_BYTES]
+    large = [tensor for tensor in _tensors(model) if _as_bytes(tensor) >= LEAST_BYTES]
     if large:
         path.with_name(data).touch()  # onnx makes a file that only its owner may read
     for tensor in large:
@@ -28,6 +28,25 @@ def write_with_data(model: onnx.ModelProto, path: Path, data: str) -> None:
         external_data_helper.save_external_data(tensor, str(path.parent))
         tensor.ClearField("raw_data")
     path.write_bytes(model.SerializeToString())
+
+
+TYPED: dict[int, str] = {
+    TensorProto.FLOAT: "float_data",
+    TensorProto.DOUBLE: "double_data",
+    TensorProto.INT32: "int32_data",
+    TensorProto.INT64: "int64_data",
+    TensorProto.UINT64: "uint64_data",
+}
+"""Where a tensor of that type has its numbers, if it has them as numbers and not as bytes."""
+
+
+def _as_bytes(tensor: TensorProto) -> int:
+    """Give a large tensor its numbers as bytes, which alone can stand in another file; how many bytes it has."""
+    field = TYPED.get(tensor.data_type)
+    if field and len(getattr(tensor, field)) >= LEAST_BYTES // 4:
+        tensor.raw_data = numpy_helper.from_array(numpy_helper.to_array(tensor)).raw_data
+        tensor.ClearField(field)
+    return len(tensor.raw_data)
 
 
 def _tensors(model: onnx.ModelProto) -> Iterator[TensorProto]:

@@ -6,7 +6,6 @@ And what a node of ONNX says of its attributes: their kinds and values.
 from __future__ import annotations
 
 import atexit
-import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,6 +22,7 @@ from onnx import (
 )
 
 from onnx_maxpool.errors import OperatorError
+from onnx_maxpool.locks import ForkSafeLock
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import Attribute, Operator, Schema, index_type
 from onnx_maxpool.operators.registry import OPERATORS, OperatorVersion
@@ -32,7 +32,7 @@ INDEX_VARIABLE = "TIndex"
 """The type variable of the index output."""
 
 
-_registering = threading.Lock()
+_registering = ForkSafeLock()
 
 
 def register_schemas() -> None:

@@ -279,7 +279,7 @@ def declare_shapes(model: ModelProto) -> None:
     """Give the graph's outputs the types and shapes that ONNX infers; leave out other declared shapes with symbols."""
     small = outline(model)
     for value in small.graph.output:
-        if value.HasField("type"):
+        if value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
     del small.graph.value_info[:]
     inferred = {value.name: value for value in infer_types(small).graph.output}

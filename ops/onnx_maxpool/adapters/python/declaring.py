@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from onnx_maxpool.locks import ForkSafeLock
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions, versions_of
 
@@ -50,7 +50,7 @@ def signatures() -> Iterator[Signature]:
                 yield Signature(newest.name, inputs, types["T"], index_type)
 
 
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 _declared: set[str] = set()
 
 

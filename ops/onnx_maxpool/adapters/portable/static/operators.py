@@ -195,7 +195,7 @@ def max_pool(graph: Graph, call: Call) -> Outputs:
     what the standard does not define: a window without a cell.
     """
     sizes, rank = call.spatial, len(call.spatial)
-    kernel = list(call.attributes["kernel_shape"])
+    kernel = list(call.attributes.get("kernel_shape") or [])
     if rank not in MAX_POOL_SPATIAL or len(kernel) != rank:
         raise OperatorError(
             f"{MAX_POOL}: X has shape {shape(call.x.shape)} and kernel_shape is {shape(kernel)}, "
@@ -204,6 +204,9 @@ def max_pool(graph: Graph, call: Call) -> Outputs:
     strides = list(call.attributes.get("strides") or [1] * rank)
     dilations = list(call.attributes.get("dilations") or [1] * rank)
     pads = list(call.attributes.get("pads") or [0] * (2 * rank))
+    for name, given, count in ("strides", strides, rank), ("dilations", dilations, rank), ("pads", pads, 2 * rank):
+        if len(given) != count:
+            raise OperatorError(f"{MAX_POOL}: {name} is {shape(given)}, expected {count} integers")
     mode = call.attributes.get("auto_pad", "NOTSET")
     plans, counts = [], []
     for axis, size in enumerate(sizes):
