@@ -14,6 +14,7 @@ import onnxruntime as ort
 import pytest
 from onnx import helper, numpy_helper, parser
 from support.one_node import Array, assert_same
+from words.bad_batches import IN_A_FUNCTION
 
 import onnx_maxpool
 from onnx_maxpool import OperatorError
@@ -206,17 +207,9 @@ def test_types_are_checked_by_the_opset_of_a_function() -> None:
         onnx_maxpool.load(model)
 
 
-def test_rois_in_a_function_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing says which input holds them: a guess would pool from the wrong images."""
-
-    def rejects(*_: object, **__: object) -> None:
-        raise RuntimeError("no")
-
-    model = of_any_size(OTHER_OPSET)
-    monkeypatch.setattr("onnx.inliner.inline_local_functions", rejects)
-    with pytest.raises(onnx_maxpool.InputError, match="function local::pool: ROIs may come from any input"):
-        onnx_maxpool.Predictor(model)
-    assert onnx_maxpool.Predictor(model, rois="rois").batching.rois is not None
+def test_rois_in_a_function_that_stays() -> None:
+    """As ONNX does not convert it: only the user knows which input holds ROIs."""
+    assert onnx_maxpool.Predictor(IN_A_FUNCTION, rois="rois").batching.rois is not None
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "native"])  # ONNX Runtime takes no such function

@@ -26,6 +26,12 @@ TWO_OF_ROIS = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
     }""")
 
 
+IN_A_FUNCTION = parser.parse_model("""<ir_version: 8, opset_import: ["": 15, "local": 1]>
+    g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) { Y = local.pool (X, rois) }
+    <domain: "local", opset_import: ["": 17]>
+    pool (x, rois) => (y) { n = LayerNormalization (x, x)  y = MaxRoiPool <pooled_shape = [2, 2]> (n, rois) }""")
+
+
 def predictor(proto: onnx.ModelProto | None = None, **options: Any) -> Callable[[], object]:
     return lambda: onnx_maxpool.Predictor(proto or head(), **options)
 
@@ -101,6 +107,14 @@ BAD_ARGUMENTS = (
         ValueError,
         "onnx_maxpool: providers is 'CPUExecutionProvider', expected a list of providers",
         predictor(providers="CPUExecutionProvider"),
+    ),
+    BadArgument(
+        "Predictor",
+        "ROIs in a local function that ONNX cannot convert to the model's opset",
+        InputError,
+        "node 'y' in function local::pool: ROIs may come from any input, as ONNX cannot inline the function: "
+        "name it with rois",
+        predictor(IN_A_FUNCTION),
     ),
     BadArgument(
         "Predictor",
@@ -238,6 +252,8 @@ def write_tables(folder: Path) -> None:
     for name, columns in tables.items():
         pq.write_table(pa.table(columns), folder / f"{name}.parquet")
     (folder / "broken.parquet").write_text("no Parquet")
+    (folder / "damaged").mkdir()
+    (folder / "damaged" / "_run.json").touch()
     (folder / "mixed").mkdir()
     (folder / "mixed" / "a.npz").touch()
     (folder / "mixed" / "b.parquet").touch()
@@ -312,6 +328,11 @@ BAD_COMMANDS = (
         "an output folder of others",
         "batch pool.onnx rows.parquet mixed",
         "mixed has files that batch did not write, expected an empty folder",
+    ),
+    BadCommand(
+        "an output folder whose run cannot be known",
+        "batch pool.onnx rows.parquet damaged --resume",
+        "damaged/_run.json is damaged, expected what a run wrote: give --overwrite",
     ),
     BadCommand("a file for a folder", "batch pool.onnx rows.parquet x.npy", "x.npy is a file, expected a folder"),
 )

@@ -51,6 +51,8 @@ def write_files(folder: Path) -> None:
     np.save(folder / "double.npy", X.astype(np.float64))
     (folder / "empty.npz").touch()
     (folder / "folder").mkdir()
+    (folder / "others").mkdir()
+    (folder / "others" / "output_7.pb").touch()
 
 
 RUN = "run pool.onnx --dim N=1 --dim R=2"
@@ -107,6 +109,11 @@ BAD_COMMANDS = (
         "a file where a folder is to be", f"{RUN} --save-inputs x.npy", "--save-inputs x.npy: expected a folder"
     ),
     BadCommand("an output file of another kind", f"{RUN} --out y.npy", "--out y.npy: expected FILE.npz or a folder"),
+    BadCommand(
+        "outputs beside those of another model",
+        f"{RUN} --out others",
+        "others has output_7.pb, expected only outputs of this model: give another folder",
+    ),
     BadCommand(
         "bfloat16 in a file that does not hold it",
         "run bf16.onnx --out y.npz",

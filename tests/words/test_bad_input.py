@@ -223,10 +223,9 @@ session = onnx_maxpool.load(roi_model(pooled_shape=(2**11, 2**10)), options)
 feeds = {"X": np.ones((1, 32, 4, 4), "f"), "rois": np.array([[0, 0, 0, 3, 3]], "f")}
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 2**28 + 2**26,) * 2)  # room for the output of 2^28 bytes
-try:
-    session.run(None, feeds)
-except ort.capi.onnxruntime_pybind11_state.Fail as error:
-    print("allocate" in str(error) or "out of memory" in str(error))
+(y,) = session.run(None, feeds)
+print(y.shape, y.min(), y.max())
+del y
 small = session.run(None, {**feeds, "rois": feeds["rois"][:0]})[0]
 print(small.shape)
 """
@@ -235,9 +234,9 @@ print(small.shape)
 @asks_every_form
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory is Linux's")
 def test_scratch_beyond_memory() -> None:
-    """The output is there, and what the kernel wants besides is not: an error again, and the session goes on."""
+    """The output is there, and what the fastest way wants besides is not: it is pooled in one that wants nothing."""
     done = run_python("-c", SCRATCH_SCRIPT)
-    assert (done.returncode, done.stdout) == (0, "True\n(0, 32, 2048, 1024)\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "(1, 32, 2048, 1024) 1.0 1.0\n(0, 32, 2048, 1024)\n"), done.stderr
 
 
 each_converted = pytest.mark.parametrize(
