@@ -21,7 +21,7 @@ class ModelError(ValueError):
 
 
 class OutputError(OSError):
-    """A file or a folder cannot be written. The message names it and says why."""
+    """A file or a folder cannot be written, or has what others wrote. The message names it and says why."""
 
 
 class WorkerError(RuntimeError):

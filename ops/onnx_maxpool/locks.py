@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class ForkSafeLock:
@@ -14,11 +16,11 @@ class ForkSafeLock:
         self._lock = threading.Lock()
         _locks.add(self)
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold it meanwhile."""
+        with self._lock:  # which a process that this thread forks meanwhile releases, too
+            yield
 
     def renew(self) -> None:
         """What a forked process does first."""

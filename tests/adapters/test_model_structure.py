@@ -207,6 +207,21 @@ def test_types_are_checked_by_the_opset_of_a_function() -> None:
         onnx_maxpool.load(model)
 
 
+def test_a_function_beside_one_that_cannot_be_converted() -> None:
+    """It is looked into all the same."""
+    model = onnx.ModelProto()
+    model.CopyFrom(IN_A_FUNCTION)
+    good = model.functions.add()
+    good.CopyFrom(model.functions[0])
+    good.name, good.opset_import[0].version = "good", 15
+    del good.node[0]
+    good.node[0].input[0] = "x"
+    model.graph.node.add(op_type="good", domain="local", input=["X", "rois"], output=["Z"])
+    model.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.INT32
+    with pytest.raises(OperatorError, match="node 'Z' in graph: MaxRoiPool-1: X is int32, expected "):
+        onnx_maxpool.load(model)
+
+
 def test_rois_in_a_function_that_stays() -> None:
     """As ONNX does not convert it: only the user knows which input holds ROIs."""
     assert onnx_maxpool.Predictor(IN_A_FUNCTION, rois="rois").batching.rois is not None

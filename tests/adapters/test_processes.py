@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,7 +70,7 @@ LOCK = ForkSafeLock()
 
 
 def enter_in_child(_: int) -> str:
-    with LOCK:
+    with LOCK.held():
         return "entered"
 
 
@@ -77,8 +78,20 @@ def enter_in_child(_: int) -> str:
 @fork_is_meant
 def test_a_fork_while_another_thread_has_a_lock() -> None:
     """As while it makes a session: the child has a lock of its own."""
-    with LOCK, multiprocessing.get_context("fork").Pool(1) as pool:
+    has, may_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with LOCK.held():
+            has.set()
+            may_go.wait()
+
+    other = threading.Thread(target=hold)
+    other.start()
+    has.wait()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.map_async(enter_in_child, range(2)).get(timeout=60) == ["entered"] * 2
+    may_go.set()
+    other.join()
 
 
 SPAWNED = """

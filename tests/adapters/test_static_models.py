@@ -77,8 +77,14 @@ def test_sizes_of_inner_values_that_no_longer_hold() -> None:
         }""")
     x, rois = one_node.random_rois(np.random.default_rng(5), np.dtype("f"), (4, 3, 12, 10), 6, 1.0, special=False)
     feeds: dict[str, Array] = {"X": x, "rois": rois}
-    converted = in_onnxruntime(to_portable(model, control_flow=False), feeds)
-    assert_equal(converted, reference_evaluator(model).run(None, dict(feeds)))
+    expected = reference_evaluator(model).run(None, dict(feeds))
+    for control_flow in (True, False):
+        converted = to_portable(model, control_flow=control_flow)
+        onnx.shape_inference.infer_shapes(converted, strict_mode=True)
+        assert_equal(in_onnxruntime(converted, feeds), expected)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
+    with pytest.raises(OperatorError, match="expected a size for N, as dims gives"):
+        to_portable(model, control_flow=False)
 
 
 def test_sizes_of_inner_values_that_only_the_model_knows() -> None:

@@ -253,6 +253,7 @@ def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
     write_input(tmp_path)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "part-000000.parquet").write_text("of another")
+    (tmp_path / "out" / "_failed").write_text("of another")
     for existing in ("refuse", "resume", "overwrite"):
         with pytest.raises(OutputError, match="has files that batch did not write, expected an empty folder"):
             run_here(tmp_path, existing=existing)

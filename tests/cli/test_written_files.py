@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, numpy_helper, parser
+from onnx import numpy_helper, parser
 
 import onnx_maxpool
 from onnx_maxpool.cli.main import main
-from onnx_maxpool.graph.writing import write_with_data
+from onnx_maxpool.graph.writing import NUMBERS, write_with_data
 
 Command = Callable[..., tuple[int, str]]
 
@@ -118,15 +118,12 @@ def test_convert_writes_data_whatever_the_current_folder_has(
 
 def test_numbers_that_are_no_bytes_go_to_the_data(tmp_path: Path) -> None:
     """As helper.make_tensor writes them."""
-    values = {
-        kind: np.arange(900).astype(onnx.helper.tensor_dtype_to_np_dtype(kind))
-        for kind in (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT64)
-    }
+    values = {kind: (np.arange(1100) % 2).astype(onnx.helper.tensor_dtype_to_np_dtype(kind)) for kind in NUMBERS}
     proto = onnx.ModelProto()
     for kind, array in values.items():
         proto.graph.initializer.append(onnx.helper.make_tensor(str(kind), kind, array.shape, array.tolist()))
     write_with_data(proto, tmp_path / "m.onnx", "data")
-    assert (tmp_path / "m.onnx").stat().st_size < 1000
+    assert (tmp_path / "m.onnx").stat().st_size < 100 * len(NUMBERS)
     for tensor in onnx.load(tmp_path / "m.onnx").graph.initializer:
         np.testing.assert_array_equal(numpy_helper.to_array(tensor), values[tensor.data_type])
 
@@ -135,6 +132,9 @@ def test_outputs_are_replaced_whole(tmp_path: Path, command: Command, monkeypatc
     onnx.save_model(model(), tmp_path / "m.onnx")
     run = ("run", tmp_path / "m.onnx", "--dim", "R=3", "--out")
     assert command(*run, tmp_path / "y.npz")[0] == 0
+    (tmp_path / "y.npz").chmod(0o600)
+    assert command(*run, tmp_path / "y.npz")[0] == 0
+    assert stat.S_IMODE((tmp_path / "y.npz").stat().st_mode) == 0o600
     before = (tmp_path / "y.npz").read_bytes()
 
     def is_full(*_: object, **__: object) -> None:

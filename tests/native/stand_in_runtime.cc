@@ -39,6 +39,7 @@ std::atomic<int64_t> failing_call{-1};
 int64_t failing_allocation = -1;
 thread_local int64_t failing_allocation_here = -1;
 size_t largest_allocation = size_t{1} << 26;
+std::atomic<int> refused_allocations{0};
 
 namespace {
 

@@ -144,6 +144,8 @@ std::unique_ptr<OrtValue> tensor(ElementType type, const Shape& shape, size_t of
 
 // Tensors and scratch of more bytes than this are refused, as by a machine that has no more memory.
 extern size_t largest_allocation;
+// How much scratch was.
+extern std::atomic<int> refused_allocations;
 
 // Bytes that the library has asked for: of scratch, and of its own while failing_allocation is not negative, in
 // programs that have failing_new.cc.

@@ -310,6 +310,7 @@ void set_kernel_context(OrtApi& api) {
   set<ort::AllocatorAlloc>(api, [](OrtAllocator* allocator, size_t bytes, void** out) {
     return fallible([&] {
       *out = nullptr;
+      refused_allocations += bytes > largest_allocation;
       if (bytes <= largest_allocation) {
         library_bytes += bytes;
         Block block(bytes);

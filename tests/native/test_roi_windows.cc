@@ -1,5 +1,5 @@
-// The windows of many ROIs at once (kernels/roi_windows.cc) are those of each (base/window_plan.h), on every target, up
-// to edges at the limits and many bins.
+// The images and windows of many ROIs at once (kernels/roi_windows.cc) are those of each (base/window_plan.h), on every
+// target, up to edges at the limits and many bins.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,6 +15,8 @@ namespace {
 
 using namespace onnx_maxpool;
 
+constexpr int32_t kImages = 5;
+
 // Windows of many ROIs at once are those of each, on every target, up to edges at the limits and many bins.
 template <class Float>
 void finds_windows_of_many_rois(std::mt19937& random, int64_t count, int32_t most, float scale, int32_t bins_y,
@@ -24,18 +26,25 @@ void finds_windows_of_many_rois(std::mt19937& random, int64_t count, int32_t mos
   std::uniform_int_distribution<int32_t> quarters(-4 * limit, 4 * limit), sides(1, most);
   const int64_t height = sides(random), width = sides(random);
   std::vector<Float> rows(static_cast<size_t>(5 * count));
-  for (Float& value : rows) {
+  std::uniform_int_distribution<int32_t> batches(-3, 4 * kImages - 1);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i % 5 == 0) {
+      rows[i] = static_cast<Float>(batches(random)) / 4;
+      continue;
+    }
     // The nearest edge to a limit is near, too.
-    do value = static_cast<Float>(quarters(random)) / 4;
-    while (std::abs(value * static_cast<Float>(scale)) >= Float{1 << 22});
+    do rows[i] = static_cast<Float>(quarters(random)) / 4;
+    while (std::abs(rows[i] * static_cast<Float>(scale)) >= Float{1 << 22});
   }
   const auto cut = [&](Float from, Float to, int64_t bins, int64_t size, std::vector<RoiWindow>& all) {
     all.resize(all.size() + static_cast<size_t>(bins));
     roi_windows(roi_edge(from, scale), roi_edge(to, scale), bins, size, arithmetic, &*all.end() - bins);
   };
+  std::vector<int64_t> images;
   std::vector<RoiWindow> y, x;
   std::vector<BinWidths> widths;
   for (size_t i = 0; i < rows.size(); i += 5) {
+    images.push_back(static_cast<int64_t>(rows[i]));
     cut(rows[i + 2], rows[i + 4], bins_y, height, y);
     cut(rows[i + 1], rows[i + 3], bins_x, width, x);
     widths.push_back(widths_of(&*x.end() - bins_x, bins_x));
@@ -44,14 +53,17 @@ void finds_windows_of_many_rois(std::mt19937& random, int64_t count, int32_t mos
     if (!target.runs_here) continue;
     std::vector<RoiWindow> found_y(y.size() + 1, {-7, -7}), found_x(x.size() + 1, {-7, -7});
     std::vector<BinWidths> found_widths(widths.size() + 1, {-7, -7});
+    std::vector<int64_t> found_images(images.size() + 1, -7);
     const RoiRows job = {rows.data(),
                          sizeof(Float) == 8,
                          count,
                          scale,
+                         kImages,
                          height,
                          width,
                          bins_y,
                          bins_x,
+                         found_images.data(),
                          found_y.data(),
                          found_x.data(),
                          bins_x > 1 ? found_widths.data() : nullptr};
@@ -61,9 +73,11 @@ void finds_windows_of_many_rois(std::mt19937& random, int64_t count, int32_t mos
     require(are_near, "near ROIs are said to be far");
     const auto same = [](RoiWindow a, RoiWindow b) { return a.start == b.start && a.end == b.end; };
     const auto as_wide = [](BinWidths a, BinWidths b) { return a.least == b.least && a.most == b.most; };
+    require(std::equal(images.begin(), images.end(), found_images.begin()), "images of many ROIs differ");
     require(std::equal(y.begin(), y.end(), found_y.begin(), same), "windows of many ROIs differ along y");
     require(std::equal(x.begin(), x.end(), found_x.begin(), same), "windows of many ROIs differ along x");
     require(bins_x == 1 || std::equal(widths.begin(), widths.end(), found_widths.begin(), as_wide), "widths differ");
+    require(found_images.back() == -7, "an image of no ROI");
     require(same(found_y.back(), {-7, -7}) && same(found_x.back(), {-7, -7}), "windows of no ROI");
     require(as_wide(found_widths.back(), {-7, -7}), "widths of no ROI");
   }
@@ -99,15 +113,18 @@ void tells_far_rois() {
         const auto is_near = [&](Float value) {
           std::vector<Float> rows(5 * 33, 3);
           rows[static_cast<size_t>(5 * at + column)] = value;
+          std::vector<int64_t> images(33);
           std::vector<RoiWindow> y(33), x(33);
-          return target.kernels.roi_windows(
-              {rows.data(), sizeof(Float) == 8, 33, 1, 9, 9, 1, 1, y.data(), x.data(), nullptr});
+          return target.kernels.roi_windows({rows.data(), sizeof(Float) == 8, 33, 1, kImages, 9, 9, 1, 1, images.data(),
+                                             y.data(), x.data(), nullptr});
         };
-        for (Float value : far) {
-          require(is_near(value) == (column == 0),
-                  column ? "a far ROI is said to be near" : "a batch counts as an edge");
+        for (Float value : far) require(!is_near(value), "a far ROI is said to be near");
+        if (column == 0) {
+          for (Float value : {Float{-1}, Float{kImages}}) require(!is_near(value), "there is no such image");
+          for (Float value : {Float{-0.5}, Float{kImages} - Float{0.5}}) require(is_near(value), "there is an image");
+        } else {
+          for (Float value : near) require(is_near(value), "a near ROI is said to be far");
         }
-        for (Float value : near) require(is_near(value), "a near ROI is said to be far");
       }
     }
   }

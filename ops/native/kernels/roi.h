@@ -54,13 +54,15 @@ struct RoiChannels {
   int64_t first, count;
 };
 
-// Some ROIs as an operator has them, and where their windows go. Pointers are borrowed; sides and bins fit in 32 bits.
+// Some ROIs as an operator has them, and where their images and windows go. Pointers are borrowed; sides and bins fit
+// in 32 bits.
 struct RoiRows {
   const void* values;  // (count, 5): batch, x1, y1, x2, y2
   bool are_double;     // or float, as are bins' sizes and products (M7)
   int64_t count;
   float spatial_scale;
-  int64_t height, width, bins_y, bins_x;
+  int64_t images, height, width, bins_y, bins_x;
+  int64_t* image;     // of each
   RoiWindow* y;       // (count, bins_y)
   RoiWindow* x;       // (count, bins_x)
   BinWidths* widths;  // of each ROI's columns; null where it has only one bin along x

@@ -1,8 +1,8 @@
-// The windows of ROIs, as many ROIs at once as a vector has lanes: rules M5 to M8 and M11 where no rounding or limit
-// asks for more than 32 bits. Compiled once per target.
+// The images and windows of ROIs, as many ROIs at once as a vector has lanes: rules M5 to M8, M10 and M11 where no
+// rounding or limit asks for more than 32 bits. Compiled once per target.
 //
-//   rows of ROIs   b x1 y1 x2 y2        edges   x1 x1 x1 x1       windows of each bin,
-//                  b x1 y1 x2 y2   -->          y1 y1 y1 y1  -->  start end start end
+//   rows of ROIs   b x1 y1 x2 y2        images  b b b b           windows of each bin,
+//                  b x1 y1 x2 y2   -->  edges   x1 x1 x1 x1  -->  start end start end
 //                  ...                          ...
 #include "kernels/roi.h"
 #include "kernels/simd/transpose.h"
@@ -23,14 +23,20 @@ class WindowFinder {
   explicit WindowFinder(const RoiRows& rois) : rois_(rois), scale_(static_cast<Float>(rois.spatial_scale)) {}
 
   bool find() const {
+    constexpr int64_t kMostImages = 1 << 24;  // exact in float
+    if (rois_.images > kMostImages) return false;
     Mask far{};
     for (int64_t roi = 0; roi < rois_.count; roi += kLanes) {
       const int64_t left = rois_.count - roi, some = left < kLanes ? left : kLanes;
+      const Float* const rows = static_cast<const Float*>(rois_.values) + 5 * roi;
       Floats columns[4];  // x1, y1, x2, y2
-      load_rows(static_cast<const Float*>(rois_.values) + 5 * roi, some, columns);
+      load_rows(rows, some, columns);
+      const Floats batches = load_batches(rows, some);
+      far |= ~((batches > -1) & (batches < static_cast<Float>(rois_.images)));
       const Ints x1 = edges(columns[0], far), y1 = edges(columns[1], far), x2 = edges(columns[2], far),
                  y2 = edges(columns[3], far);
       if (!all_false(far)) return false;
+      write_images(batches, some, rois_.image + roi);
       write<false>(y1, y2, rois_.bins_y, rois_.height, some, rois_.y + roi * rois_.bins_y, nullptr);
       RoiWindow* const x = rois_.x + roi * rois_.bins_x;
       if (rois_.widths) {
@@ -61,6 +67,18 @@ class WindowFinder {
       transpose_in_blocks<Float, kOfBlock>(from, to);
       for (int i = 0; i < kOfBlock && from == other; ++i) columns[part + i] = from[i];
     }
+  }
+
+  static ONNX_MAXPOOL_INLINE Floats load_batches(const Float* rows, int64_t some) {
+    Floats batches;
+#pragma GCC unroll 16
+    for (int64_t lane = 0; lane < kLanes; ++lane) batches[lane] = rows[5 * (lane < some ? lane : some - 1)];
+    return batches;
+  }
+  // M10: batch numbers are truncated.
+  static ONNX_MAXPOOL_INLINE void write_images(Floats batches, int64_t some, int64_t* to) {
+    const auto images = __builtin_convertvector(__builtin_convertvector(batches, Ints), Vector<int64_t, kLanes * 8>);
+    __builtin_memcpy(to, &images, static_cast<size_t>(some) * sizeof(int64_t));
   }
 
   // M5: halves are rounded away from zero. `far` becomes true in lanes whose edges are not near, or not a number.

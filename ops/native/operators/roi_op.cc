@@ -2,9 +2,11 @@
 #include "operators/roi_op.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "base/machine.h"
 #include "base/window_plan.h"
@@ -20,7 +22,8 @@ namespace {
 constexpr int64_t kUnitRois = 128;    // whose windows a thread finds at a time
 constexpr int64_t kMostOneByOne = 2;  // whose windows are found without vectors, as few lanes would take longer
 
-constexpr const char* kColumns[] = {"batch", "x1", "y1", "x2", "y2"};
+constexpr int kOfRoi = 5;  // numbers
+constexpr const char* kColumns[kOfRoi] = {"batch", "x1", "y1", "x2", "y2"};
 
 // A float from its bits; exact.
 float widen(uint16_t bits, ElementType type) {
@@ -54,16 +57,16 @@ class Rois {
   Rois(const void* data, ElementType type, int64_t count) : values_(static_cast<const Float*>(data)) {
     if (element_size(type) != 2) return;
     const auto* narrow = static_cast<const uint16_t*>(data);
-    widened_.resize(static_cast<size_t>(5 * count));
+    widened_.resize(static_cast<size_t>(kOfRoi * count));
     for (Float& value : widened_) value = widen(*narrow++, type);
     values_ = widened_.data();
   }
   Rois(const Rois&) = delete;
   Rois& operator=(const Rois&) = delete;
-  const Float* row(int64_t row) const { return values_ + row * 5; }
+  const Float* row(int64_t row) const { return values_ + row * kOfRoi; }
 
  private:
-  List<Float, 5 * kFewRois> widened_;
+  List<Float, kOfRoi * kFewRois> widened_;
   const Float* values_;
 };
 
@@ -115,16 +118,10 @@ class RoiNode : public Kernel {
 
   template <class Float>
   void pool(const Run& run, const Tensor& x, const Rois<Float>& rois, const Dims& shape) const {
-    const int64_t images = x.shape[0];
-    check_rois(rois, shape[0], images);
-    const int64_t bytes = output_bytes(op_.name, "Y", shape, type_);
-    void* y = run.output(0, type_, shape);
-    if (bytes == 0) return;
-    if (x.shape[2] == 0 || x.shape[3] == 0) {
-      std::memset(y, 0, static_cast<size_t>(bytes));  // every bin is empty (M9)
-      return;
-    }
+    const std::optional<int64_t> bytes = bytes_of(shape, type_);
+    if (!bytes || *bytes == 0 || x.shape[2] == 0 || x.shape[3] == 0) return pool_nothing(run, x, rois, shape);
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
+    void* const y = run.output(0, type_, shape);
     const RoiDims dims = {x.shape[0], x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
     const Kernels& kernels_of_run = is_little(dims, windows) ? kernels_for_little() : kernels();
     const RoiKernel& kernel = kernels_of_run.roi(element_size(type_), dims.channels);
@@ -159,6 +156,15 @@ class RoiNode : public Kernel {
     } catch (const NoScratch&) {
     }
     pool_by(plan_without_scratch(shape_of_run, windows), false);
+  }
+
+  // Of an empty map or to an empty output: every bin is empty (M9).
+  template <class Float>
+  void pool_nothing(const Run& run, const Tensor& x, const Rois<Float>& rois, const Dims& shape) const {
+    check_rois(rois, shape[0], x.shape[0]);
+    const int64_t bytes = output_bytes(op_.name, "Y", shape, type_);
+    void* const y = run.output(0, type_, shape);
+    if (bytes > 0) std::memset(y, 0, static_cast<size_t>(bytes));
   }
 
   // What a plan depends on beside the windows.
@@ -221,38 +227,33 @@ class RoiNode : public Kernel {
     return plan.turn.way == kPast;
   }
 
-  // Whether all numbers are finite, and batch numbers below the limit: in vectors, and without a jump for each.
+  // The first number of a row that breaks M10 or M11; none is kOfRoi.
   template <class Float>
-  static bool are_plain(const Float* values, int64_t count, Float limit) {
-    int32_t odd = 0;
-    for (int64_t i = 0; i < 5 * count; ++i) odd |= !(std::abs(values[i]) <= std::numeric_limits<Float>::max());
-    for (int64_t i = 0; i < 5 * count; i += 5) odd |= !(values[i] > -1) | !(values[i] < limit);
-    return !odd;
+  static int bad_column(const Float* row, Float limit) {
+    // A batch number is truncated: -0.5 is 0, of which there may be no image.
+    if (!(row[0] > -1) || !(row[0] < limit)) return 0;
+    int column = 1;
+    while (column < kOfRoi && !std::isnan(row[column])) ++column;
+    return column;
   }
 
   // M10 and M11, for the first row that breaks either.
   template <class Float>
   void check_rois(const Rois<Float>& rois, int64_t count, int64_t images) const {
-    const auto limit = beyond_batches<Float>(images);
-    if (images > 0 && are_plain(rois.row(0), count, limit)) return;
-    // A batch number is truncated: -0.5 is 0, of which there may be no image.
-    const auto batch_is_good = [&](Float value) { return value > -1 && images > 0 && value < limit; };
+    const auto limit = images > 0 ? beyond_batches<Float>(images) : Float{-1};
     for (int64_t i = 0; i < count; ++i) {
-      const Float* row = rois.row(i);
-      // A sum is NaN where a number is, or where infinities meet.
-      const bool numbers = !std::isnan(row[1] + row[2] + row[3] + row[4]);
-      if (numbers && batch_is_good(row[0])) continue;
-      for (int column = 0; column < 5; ++column) {
-        if (column ? !std::isnan(row[column]) : batch_is_good(row[0])) continue;
-        const std::string required = column   ? "a number"
-                                     : images ? "a batch number from 0 to " + std::to_string(images - 1)
-                                              : "no ROI, as X has batch size 0";
-        refuse("rois row " + std::to_string(i) + " has " + kColumns[column] + " " + text(row[column]) + ", expected " +
-               required);
-      }
+      const Float* const row = rois.row(i);
+      const int column = bad_column(row, limit);
+      if (column == kOfRoi) continue;
+      const std::string required = column   ? "a number"
+                                   : images ? "a batch number from 0 to " + std::to_string(images - 1)
+                                            : "no ROI, as X has batch size 0";
+      refuse("rois row " + std::to_string(i) + " has " + kColumns[column] + " " + text(row[column]) + ", expected " +
+             required);
     }
   }
 
+  // Throws Error for ROIs that check_rois() refuses, and checks them while it finds their windows.
   template <class Float>
   RoiWindows windows_of(const Run& run, const Rois<Float>& rois, int64_t count, const Dims& x) const {
     const int64_t bins_y = pooled_[0], bins_x = pooled_[1];
@@ -267,6 +268,8 @@ class RoiNode : public Kernel {
         edges_ == (is_double ? EdgeArithmetic::in_double : EdgeArithmetic::in_float) || std::max(bins_y, bins_x) == 1;
     const double of_window = is_kernels ? roi_costs::kWindowOfMany : roi_costs::kWindow,
                  cycles = of_window * static_cast<double>(count * (bins_y + bins_x));
+    const auto limit = x[0] > 0 ? beyond_batches<Float>(x[0]) : Float{-1};
+    std::atomic<bool> are_good{true};
     run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {
       const int64_t begin = unit * kUnitRois, some = std::min(count - begin, kUnitRois);
       const Float* row = rois.row(begin);
@@ -274,17 +277,20 @@ class RoiNode : public Kernel {
       RoiWindow* const columns = windows.columns.data() + begin * bins_x;
       BinWidths* const widths = bins_x > 1 ? windows.widths.data() + begin : nullptr;
       int64_t* const image = windows.image.data() + begin;
-      for (int64_t i = 0; i < some; ++i) image[i] = static_cast<int64_t>(row[5 * i]);  // truncates toward zero (M10)
       if (is_kernels && some > kMostOneByOne &&
-          kernels().roi_windows({row, is_double, some, scale_, x[2], x[3], bins_y, bins_x, rows, columns, widths})) {
+          kernels().roi_windows(
+              {row, is_double, some, scale_, x[0], x[2], x[3], bins_y, bins_x, image, rows, columns, widths})) {
         return;
       }
-      for (int64_t i = 0; i < some; ++i, row += 5) {
+      for (int64_t i = 0; i < some; ++i, row += kOfRoi) {
+        if (bad_column(row, limit) != kOfRoi) return are_good.store(false, std::memory_order_relaxed);
+        image[i] = static_cast<int64_t>(row[0]);  // truncates toward zero (M10)
         roi_windows(roi_edge(row[2], scale_), roi_edge(row[4], scale_), bins_y, x[2], edges_, rows + i * bins_y);
         roi_windows(roi_edge(row[1], scale_), roi_edge(row[3], scale_), bins_x, x[3], edges_, columns + i * bins_x);
         if (widths) widths[i] = widths_of(columns + i * bins_x, bins_x);
       }
     });
+    if (!are_good.load(std::memory_order_relaxed)) check_rois(rois, count, x[0]);
     return windows;
   }
 

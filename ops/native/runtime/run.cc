@@ -147,14 +147,20 @@ void refuse_bytes(const char* op, const char* output, const std::string& shape) 
   throw Error(std::string(op) + ": " + output + " would have shape " + shape + ", expected fewer than 2^63 bytes");
 }
 
-int64_t output_bytes(const char* op, const char* output, const Dims& shape, ElementType type) {
+std::optional<int64_t> bytes_of(const Dims& shape, ElementType type) {
   auto bytes = static_cast<int64_t>(element_size(type));
   bool is_empty = false;
   for (int64_t side : shape) {
     is_empty |= side == 0;
-    if (__builtin_mul_overflow(bytes, std::max<int64_t>(side, 1), &bytes)) refuse_bytes(op, output, text(shape));
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(side, 1), &bytes)) return std::nullopt;
   }
   return is_empty ? 0 : bytes;
+}
+
+int64_t output_bytes(const char* op, const char* output, const Dims& shape, ElementType type) {
+  const std::optional<int64_t> bytes = bytes_of(shape, type);
+  if (!bytes) refuse_bytes(op, output, text(shape));
+  return *bytes;
 }
 
 }  // namespace onnx_maxpool

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/element_type.h"
@@ -154,8 +155,10 @@ class Run {
 // Throws Error for an output of this shape, which is too large.
 [[noreturn]] void refuse_bytes(const char* op, const char* output, const std::string& shape);
 
-// The bytes of an output of `op`. Throws Error where they leave 63 bits, those of an empty one as if it had a cell in
-// every direction: no array can have such sides.
+// The bytes of an output; none where they leave 63 bits, those of an empty one as if it had a cell in every direction:
+// no array can have such sides.
+std::optional<int64_t> bytes_of(const Dims& shape, ElementType type);
+// The same of an output of `op`. Throws Error where there are none.
 int64_t output_bytes(const char* op, const char* output, const Dims& shape, ElementType type);
 
 }  // namespace onnx_maxpool

@@ -68,7 +68,7 @@ class Predictor:
         first axis says what it counts.
 
         Raises OSError, ModelError, OperatorError and ValueError as `load` does, and InputError for unknown options, for
-        an unknown `rois`, and for a model that cannot run in batches.
+        an unknown `rois`, for ROIs whose input cannot be found, and for a model that cannot run in batches.
         """
         self._model = _plain(model)
         check_bin_edges(bin_edges)
@@ -113,7 +113,7 @@ class Predictor:
         process = os.getpid()
         # One that was made before a fork is kept and not used: its threads did not come along.
         if process not in self._sessions:
-            with self._lock:
+            with self._lock.held():
                 if process not in self._sessions:
                     options = _session_options(self._options)
                     self._sessions[process] = load(self._model, options, self._providers, bin_edges=self._bin_edges)

@@ -148,7 +148,7 @@ def prepare_folder(job: Job, input_digest: str) -> None:
         if job.existing == "overwrite":
             clear(folder)
         elif (before := _run_before(run_file)) != said:
-            other = next(name for name in said if before.get(name) != said[name])
+            other = next((name for name in said if before.get(name) != said[name]), "something")
             raise OutputError(f"{folder} is of a run where {other} differs, expected the same run for --resume")
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -158,8 +158,10 @@ def prepare_folder(job: Job, input_digest: str) -> None:
 
 
 def _is_left_over(entry: Path) -> bool:
-    """Whether it is all that a run left which ended before it said whose the folder is."""
-    return entry.match(UNFINISHED_RUN_FILE) or (entry.name == FAILED_FOLDER and not any(entry.iterdir()))
+    """Whether a run that ended before it wrote RUN_FILE, or while it was cleared, may have left this."""
+    if entry.name == FAILED_FOLDER and entry.is_dir():
+        return not any(entry.iterdir())
+    return entry.match(UNFINISHED_RUN_FILE)
 
 
 def _run_before(run_file: Path) -> dict[str, object]:
@@ -201,7 +203,10 @@ def gather_failures(folder: Path, parts: Iterable[Part]) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Write a file: the whole of it, or nothing."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(text)
+    with unfinished.open("w") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
     unfinished.replace(path)
 
 

@@ -47,7 +47,11 @@ def batch(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_THREADS, help="Use this many processes. The default uses all processors."),
+        typer.Option(
+            min=1,
+            max=MOST_THREADS,
+            help="Use this many processes. By default, as many as there are processors for their threads.",
+        ),
     ] = None,
     threads: Annotated[int, typer.Option(min=1, max=MOST_THREADS, help="Use this many threads in each process.")] = 1,
     batch_size: Annotated[int, typer.Option(min=1, help="Run this many rows together.")] = 8,

@@ -31,7 +31,7 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command with these arguments, or those of the process, and exit."""
     for stream in (sys.stdout, sys.stderr):  # a name out of a model may have letters that a terminal lacks
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        if isinstance(stream, io.TextIOWrapper) and stream.errors != "backslashreplace":
             stream.reconfigure(errors="backslashreplace")
     try:
         import typer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -50,7 +51,8 @@ def prepare_out(path: Path, types: Mapping[str, str]) -> None:
     """Make room for `save_outputs`, before the run. `types` are the outputs' as ONNX Runtime names them.
 
     Raises InputError for a map, for a bfloat16 output and a `.npz` file, whose format has no such type, and for a file
-    name of any other kind; OutputError where it cannot be written.
+    name of any other kind; OutputError where it cannot be written, where a device or a pipe has the file's name, and
+    for a folder with more outputs than the model has.
     """
     for name, kind in types.items():
         if "map(" in kind:
@@ -67,7 +69,7 @@ def prepare_out(path: Path, types: Mapping[str, str]) -> None:
 
 
 def prepare_inputs(path: Path, count: int) -> None:
-    """Make the folder for `save_test_data`, before the run. Raises InputError for a file, and OutputError."""
+    """Make the folder for `save_test_data`, before the run. Raises InputError for a file, and OutputError as above."""
     if path.suffix in (".npy", ".npz", ".pb", ".onnx") or path.is_file():
         raise InputError(f"--save-inputs {path}: expected a folder")
     _prepare_test_data(path, "input", count)
@@ -115,6 +117,8 @@ def _save_npz(outputs: Mapping[str, Array], path: Path) -> Path:
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
                     numbers_or_texts = array.astype(str) if array.dtype == object else array
                     np.lib.format.write_array(stream, numbers_or_texts, allow_pickle=False)
+        if target.exists():
+            shutil.copymode(target, unfinished)
         unfinished.replace(target)
     return path
 

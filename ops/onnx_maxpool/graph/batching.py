@@ -72,7 +72,8 @@ def batching(model: onnx.ModelProto, rois: str | None = None) -> Batching:
     """What the axes of a model's inputs and outputs count; `rois` names the input of ROIs where several could be it.
 
     An input without an initializer counts rows on its first axis, but for that of the ROIs, and for those of rank 0 and
-    lists of a fixed length. Raises InputError for a model that cannot run in batches, and for another `rois`.
+    lists of a fixed length. Raises InputError for a model that cannot run in batches, for another `rois`, and, without
+    it, for ROIs that may come from several inputs or are in a local function that cannot be inlined.
     """
     inferred = infer(outline(model))
     initialized = {tensor.name for tensor in model.graph.initializer}

@@ -53,27 +53,28 @@ def infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
         return model
 
 
-def infer_types_anew(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same, but what the graph declares of its inner values counts only where inference does not find all of it.
+def drop_contradictions(model: onnx.ModelProto) -> set[str]:
+    """Drop what the graph declares of its inner values where that contradicts inference; returns the values' names.
 
-    Whoever gives a model's inputs other sizes may leave old ones there, which runtimes do not mind.
+    Whoever gives a model's inputs other sizes may leave old ones there, which ONNX Runtime does not mind. The model is
+    changed.
     """
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
     bare.graph.ClearField("value_info")
-    inferred = infer_types(bare)
-    found = {value.name for value in inferred.graph.value_info if _is_known(value.type.tensor_type)}
-    needed = [value for value in model.graph.value_info if value.name not in found]
-    if not needed:
-        return inferred
-    bare.graph.value_info.extend(needed)
-    return infer_types(bare)
+    inferred = {value.name: value.type.tensor_type for value in infer_types(bare).graph.value_info}
+    declared = bare.graph.value_info  # copies: what is cleared may not be read again
+    declared.extend(model.graph.value_info)
+    kept = [each for each in declared if _agree(each.type.tensor_type, inferred.get(each.name))]
+    model.graph.ClearField("value_info")
+    model.graph.value_info.extend(kept)
+    return {each.name for each in declared} - {each.name for each in kept}
 
 
-def _is_known(tensor: onnx.TypeProto.Tensor) -> bool:
-    """Whether the element type and all sizes are."""
-    return (
-        bool(tensor.elem_type)
-        and tensor.HasField("shape")
-        and all(dim.HasField("dim_value") for dim in tensor.shape.dim)
-    )
+def _agree(one: onnx.TypeProto.Tensor, other: onnx.TypeProto.Tensor | None) -> bool:
+    """Whether a value may be of both types, as far as they are known."""
+    if other is None or not (one.HasField("shape") and other.HasField("shape")):
+        return True
+    sides = list(zip(one.shape.dim, other.shape.dim, strict=False))
+    known = [(a.dim_value, b.dim_value) for a, b in sides if a.HasField("dim_value") and b.HasField("dim_value")]
+    return len(one.shape.dim) == len(other.shape.dim) and all(a == b for a, b in known)

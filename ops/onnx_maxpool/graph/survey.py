@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from functools import cached_property
 
 import onnx
 
-from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.graph.functions import import_domains_of_functions, inlined
 from onnx_maxpool.graph.inference import infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
@@ -20,8 +20,8 @@ from onnx_maxpool.operators.schemas import register_schemas
 def infer(model: onnx.ModelProto) -> onnx.ModelProto:
     """An outline with its local functions inlined, and with the types and shapes that ONNX infers.
 
-    A function that holds one of our operators, or calls one that does, is converted to the model's opset where it
-    imports another; other such functions stay. What the inliner rejects is not inlined: what is wrong with it is for a
+    Functions that hold our operators, or call ones that do, are converted to the model's opset where they import
+    another; others with another opset stay. What the inliner rejects is not inlined: what is wrong with it is for a
     runtime to say. The model, an outline, may change.
     """
     if not model.functions:
@@ -29,14 +29,16 @@ def infer(model: onnx.ModelProto) -> onnx.ModelProto:
     register_schemas()
     rename_own_functions(model)
     import_domains_of_functions(model)
-    try:
+    plain = model
+    with contextlib.suppress(RuntimeError, ValueError):
         plain = inlined(model)
-        if any(found.place.startswith("function") for found in operator_nodes(plain)):
-            inline_functions(model, {row.name for row in newest_versions()})
-            plain = inlined(model)
-        return infer_types(plain)
-    except (ModelError, OperatorError, RuntimeError, ValueError):
-        return infer_types(model)
+    if any(found.place.startswith("function") for found in operator_nodes(plain)):
+        with contextlib.suppress(RuntimeError, ValueError):  # one that cannot be converted keeps all as they are
+            converted = onnx.ModelProto()
+            converted.CopyFrom(plain)
+            inline_functions(converted, {row.name for row in newest_versions()})
+            plain = inlined(converted)
+    return infer_types(plain)
 
 
 class Survey:

@@ -30,19 +30,21 @@ def write_with_data(model: onnx.ModelProto, path: Path, data: str) -> None:
     path.write_bytes(model.SerializeToString())
 
 
-TYPED: dict[int, str] = {
+NUMBERS: dict[int, str] = {
     TensorProto.FLOAT: "float_data",
     TensorProto.DOUBLE: "double_data",
-    TensorProto.INT32: "int32_data",
     TensorProto.INT64: "int64_data",
-    TensorProto.UINT64: "uint64_data",
+    **dict.fromkeys((TensorProto.UINT32, TensorProto.UINT64), "uint64_data"),
+    **dict.fromkeys((TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.BOOL), "int32_data"),
+    **dict.fromkeys((TensorProto.UINT8, TensorProto.UINT16), "int32_data"),
+    **dict.fromkeys((TensorProto.FLOAT16, TensorProto.BFLOAT16), "int32_data"),
 }
 """Where a tensor of that type has its numbers, if it has them as numbers and not as bytes."""
 
 
 def _as_bytes(tensor: TensorProto) -> int:
     """Give a large tensor its numbers as bytes, which alone can stand in another file; how many bytes it has."""
-    field = TYPED.get(tensor.data_type)
+    field = NUMBERS.get(tensor.data_type)
     if field and len(getattr(tensor, field)) >= LEAST_BYTES // 4:
         tensor.raw_data = numpy_helper.from_array(numpy_helper.to_array(tensor)).raw_data
         tensor.ClearField(field)

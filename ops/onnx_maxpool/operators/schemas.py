@@ -41,7 +41,7 @@ def register_schemas() -> None:
     Afterwards, in this process, `onnx.checker.check_model(model, full_check=True)` checks the types, attributes and
     shapes of our operators, and `onnx.shape_inference` infers through them. You may call it again, from every thread.
     """
-    with _registering:
+    with _registering.held():
         for version in OPERATORS:
             schema = operator(version.name).schema
             if schema is not None and not _is_registered(version):

@@ -24,7 +24,7 @@ from onnx_maxpool.errors import OperatorError, listing, shape
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.checking import check_model, node_attributes
 from onnx_maxpool.graph.functions import inlined
-from onnx_maxpool.graph.inference import infer_types, infer_types_anew, outline
+from onnx_maxpool.graph.inference import drop_contradictions, infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
 from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, every_node, subgraphs
 from onnx_maxpool.graph.reading import Model, read_model
@@ -58,7 +58,8 @@ def to_portable(
 
     `model` is a path, whose external data is loaded, serialized bytes or a ModelProto. `only` names one or several
     operators to replace; by default all are. They are replaced everywhere, in subgraphs too, and local functions that
-    contain them are inlined. All other nodes, and the graph's inputs, outputs and weights, stay. A local function of
+    contain them are inlined. All other nodes, and the graph's inputs, outputs and weights, stay, but ai.onnx is `""`
+    everywhere, and shapes of inner values that contradict the inputs' are no longer declared. A local function of
     the model with the domain and name of one of our operators, in another domain than ai.onnx, counts instead of the
     operator, and stays. `bin_edges` (M7) is as in `register`.
 
@@ -91,7 +92,8 @@ def to_portable(
         small = inlined(small)
         converted.ClearField("functions")
         converted.functions.extend(small.functions)
-    small = infer_types_anew(small)
+    contradicted = drop_contradictions(small)
+    small = infer_types(small)
     if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
     form = _Form(bin_edges, control_flow, max_pool_indices)
@@ -109,6 +111,9 @@ def to_portable(
         entry for entry in small.opset_import if canonical_domain(entry.domain) in used or entry.domain not in ours
     )
     restore_own_functions(converted, own_names)
+    kept = GraphProto(value_info=(each for each in converted.graph.value_info if each.name not in contradicted))
+    converted.graph.ClearField("value_info")
+    converted.graph.value_info.extend(kept.value_info)
     if not control_flow:
         declare_shapes(converted)
     return converted

@@ -51,13 +51,15 @@ def signatures() -> Iterator[Signature]:
 
 
 _lock = ForkSafeLock()
-_declared: set[str] = set()
+_declared: set[tuple[str, int]] = set()
+"""Domains, and which of their signatures."""
 
 
 def declare(domain: str, declaration: Callable[[Signature], Declaration]) -> None:
     """Make the operators of a domain known, once: a second time would be another set with the same names."""
-    with _lock:
-        if domain in _declared:
+    with _lock.held():
+        missing = [(i, each) for i, each in enumerate(signatures()) if (domain, i) not in _declared]
+        if not missing:
             return
         # Imported where it is needed, as it imports torch wherever that is installed.
         from onnxruntime_extensions import PyCustomOpDef, onnx_op
@@ -65,7 +67,7 @@ def declare(domain: str, declaration: Callable[[Signature], Declaration]) -> Non
         def numbers(names: Sequence[str]) -> list[int]:
             return [int(getattr(PyCustomOpDef, f"dt_{name}")) for name in names]
 
-        for signature in signatures():
+        for i, signature in missing:
             declared = declaration(signature)
             onnx_op(
                 op_type=f"{domain}::{python_name(signature.operator, signature.index_type)}",
@@ -73,4 +75,4 @@ def declare(domain: str, declaration: Callable[[Signature], Declaration]) -> Non
                 outputs=numbers(declared.outputs),
                 attrs={"call": PyCustomOpDef.dt_string},
             )(declared.function)
-        _declared.add(domain)
+            _declared.add((domain, i))  # one by one, as a process may be forked meanwhile
