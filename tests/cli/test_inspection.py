@@ -10,6 +10,7 @@ import onnx
 import pytest
 from builders import MODELS
 from onnx import TensorProto, helper, numpy_helper
+from words.bad_batches import IN_A_FUNCTION
 
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.inputs import model_inputs, parse_dims
@@ -63,15 +64,22 @@ def test_a_function_is_reported_once_per_call() -> None:
     assert [node.inputs[0].element_type for node in nodes] == ["float", "float"]
 
 
-def test_a_function_of_another_opset_is_reported_as_written() -> None:
+def test_a_function_of_another_opset_has_the_operators_of_its_own() -> None:
     model = MODELS["roi_in_function"].builder()
     model.functions[0].opset_import[0].version = 21
     facts = inspect_model(model)
+    assert facts.refusal is None
+    assert [(node.opset, node.since_version) for node in facts.nodes] == [(21, 1)] * 2
+    assert [node.attributes["spatial_scale"] for node in facts.nodes] == [0.25, 0.125]
+    assert [node.inputs[0].element_type for node in facts.nodes] == ["float", "float"]
+
+
+def test_a_function_that_cannot_be_converted_is_reported_as_written() -> None:
+    facts = inspect_model(IN_A_FUNCTION)
     (node,) = facts.nodes
     assert facts.refusal is None
-    assert (node.opset, node.since_version, node.attributes["spatial_scale"]) == (21, 1, "@scale")
+    assert (node.place, node.opset, node.since_version) == ("function local::pool", 17, 1)
     assert [fact.element_type for fact in node.inputs] == ["unknown", "unknown"]
-    assert node.stock == ()
 
 
 @pytest.mark.parametrize(

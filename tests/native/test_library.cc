@@ -247,7 +247,7 @@ void pools_with_little_scratch() {
       require(stand_in::same(run.outputs, right.outputs), "another way gives another output");
     }
   };
-  pool(max_roi_pool(ElementType::float_, {1, 32, 60, 200}, some_rois(40, 1, 60, 200), {7, 7}), 256 << 10);
+  pool(max_roi_pool(ElementType::float_, {1, 32, 120, 400}, some_rois(40, 1, 120, 400), {7, 7}), 256 << 10);
   pool(max_roi_pool(ElementType::float_, {1, 16, 3, 20000}, some_rois(30, 1, 3, 20000), {2, 2}), 64 << 10);
   pool(max_pooling1(ElementType::float_, {1, 8, 100, 100}, {5, 5}, {2, 2}, {2, 2}, {2, 2}), 128 << 10);
 }

@@ -120,8 +120,8 @@ class RoiNode : public Kernel {
   void pool(const Run& run, const Tensor& x, const Rois<Float>& rois, const Dims& shape) const {
     const std::optional<int64_t> bytes = bytes_of(shape, type_);
     if (!bytes || *bytes == 0 || x.shape[2] == 0 || x.shape[3] == 0) return pool_nothing(run, x, rois, shape);
+    void* const y = output(run, x, rois, shape);  // before windows, of which there may be as many as cells
     const RoiWindows windows = windows_of(run, rois, shape[0], x.shape);
-    void* const y = run.output(0, type_, shape);
     const RoiDims dims = {x.shape[0], x.shape[1], x.shape[2], x.shape[3], shape[0], pooled_[0], pooled_[1]};
     const Kernels& kernels_of_run = is_little(dims, windows) ? kernels_for_little() : kernels();
     const RoiKernel& kernel = kernels_of_run.roi(element_size(type_), dims.channels);
@@ -156,6 +156,17 @@ class RoiNode : public Kernel {
     } catch (const NoScratch&) {
     }
     pool_by(plan_without_scratch(shape_of_run, windows), false);
+  }
+
+  // Bad ROIs are refused before an output that is too large, as the reference does it.
+  template <class Float>
+  void* output(const Run& run, const Tensor& x, const Rois<Float>& rois, const Dims& shape) const {
+    try {
+      return run.output(0, type_, shape);
+    } catch (const Error&) {
+      check_rois(rois, shape[0], x.shape[0]);
+      throw;
+    }
   }
 
   // Of an empty map or to an empty output: every bin is empty (M9).
