@@ -50,7 +50,7 @@ def batch(
         typer.Option(
             min=1,
             max=MOST_THREADS,
-            help="Use this many processes. By default, as many as there are processors for their threads.",
+            help="Use this many processes. The default uses all processors that this process may use.",
         ),
     ] = None,
     threads: Annotated[int, typer.Option(min=1, max=MOST_THREADS, help="Use this many threads in each process.")] = 1,
