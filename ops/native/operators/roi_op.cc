@@ -44,6 +44,7 @@ float widen(uint16_t bits, ElementType type) {
 // The least number above all batch numbers of so many images. The nearest one to their number may be a batch number.
 template <class Float>
 Float beyond_batches(int64_t images) {
+  if (images == 0) return -1;  // 0 would be above -0.5, which is truncated to 0
   const auto limit = static_cast<Float>(images);
   const bool is_below = limit < Float{0x1p63} && static_cast<int64_t>(limit) < images;
   return is_below ? std::nextafter(limit, std::numeric_limits<Float>::infinity()) : limit;
@@ -251,7 +252,7 @@ class RoiNode : public Kernel {
   // M10 and M11, for the first row that breaks either.
   template <class Float>
   void check_rois(const Rois<Float>& rois, int64_t count, int64_t images) const {
-    const auto limit = images > 0 ? beyond_batches<Float>(images) : Float{-1};
+    const auto limit = beyond_batches<Float>(images);
     for (int64_t i = 0; i < count; ++i) {
       const Float* const row = rois.row(i);
       const int column = bad_column(row, limit);
@@ -279,7 +280,7 @@ class RoiNode : public Kernel {
         edges_ == (is_double ? EdgeArithmetic::in_double : EdgeArithmetic::in_float) || std::max(bins_y, bins_x) == 1;
     const double of_window = is_kernels ? roi_costs::kWindowOfMany : roi_costs::kWindow,
                  cycles = of_window * static_cast<double>(count * (bins_y + bins_x));
-    const auto limit = x[0] > 0 ? beyond_batches<Float>(x[0]) : Float{-1};
+    const auto limit = beyond_batches<Float>(x[0]);
     std::atomic<bool> are_good{true};
     run.parallel_before((count + kUnitRois - 1) / kUnitRois, cycles, [&](int64_t unit) {
       const int64_t begin = unit * kUnitRois, some = std::min(count - begin, kUnitRois);

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
-from onnx import TensorProto, external_data_helper, numpy_helper
+from onnx import TensorProto, external_data_helper, helper, numpy_helper
 
 from onnx_maxpool.graph.nodes import model_nodes, subgraphs
 
@@ -31,13 +31,12 @@ def write_with_data(model: onnx.ModelProto, path: Path, data: str) -> None:
 
 
 NUMBERS: dict[int, str] = {
-    TensorProto.FLOAT: "float_data",
-    TensorProto.DOUBLE: "double_data",
-    TensorProto.INT64: "int64_data",
-    **dict.fromkeys((TensorProto.UINT32, TensorProto.UINT64), "uint64_data"),
-    **dict.fromkeys((TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.BOOL), "int32_data"),
-    **dict.fromkeys((TensorProto.UINT8, TensorProto.UINT16), "int32_data"),
-    **dict.fromkeys((TensorProto.FLOAT16, TensorProto.BFLOAT16), "int32_data"),
+    kind: helper.tensor_dtype_to_field(kind)
+    for kind in (
+        *(TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL),
+        *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
+        *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
+    )
 }
 """Where a tensor of that type has its numbers, if it has them as numbers and not as bytes."""
 
