@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -39,7 +40,8 @@ std::atomic<int64_t> failing_call{-1};
 int64_t failing_allocation = -1;
 thread_local int64_t failing_allocation_here = -1;
 size_t largest_allocation = size_t{1} << 26;
-std::atomic<int> refused_allocations{0};
+size_t largest_scratch = std::numeric_limits<size_t>::max();
+std::atomic<size_t> most_scratch{0};
 
 namespace {
 

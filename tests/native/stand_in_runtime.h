@@ -144,8 +144,10 @@ std::unique_ptr<OrtValue> tensor(ElementType type, const Shape& shape, size_t of
 
 // Tensors and scratch of more bytes than this are refused, as by a machine that has no more memory.
 extern size_t largest_allocation;
-// How much scratch was.
-extern std::atomic<int> refused_allocations;
+// Scratch of more bytes is refused, too: then an arena has less left than outputs may take.
+extern size_t largest_scratch;
+// The most bytes of scratch that were asked for at once.
+extern std::atomic<size_t> most_scratch;
 
 // Bytes that the library has asked for: of scratch, and of its own while failing_allocation is not negative, in
 // programs that have failing_new.cc.

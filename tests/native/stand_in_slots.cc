@@ -310,8 +310,9 @@ void set_kernel_context(OrtApi& api) {
   set<ort::AllocatorAlloc>(api, [](OrtAllocator* allocator, size_t bytes, void** out) {
     return fallible([&] {
       *out = nullptr;
-      refused_allocations += bytes > largest_allocation;
-      if (bytes <= largest_allocation) {
+      size_t most = most_scratch;
+      while (most < bytes && !most_scratch.compare_exchange_weak(most, bytes)) continue;
+      if (bytes <= std::min(largest_allocation, largest_scratch)) {
         library_bytes += bytes;
         Block block(bytes);
         *out = block.data();

@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/targets.h"
@@ -231,29 +232,29 @@ void streams_large_outputs() {
 // Ways to pool need more scratch or less, and the runtime may have little: then a run goes another way, and none of
 // them fails.
 void pools_with_little_scratch() {
-  // With half as much each time, at least so much, or until there is too little for a way that would be taken.
-  const auto pool = [](OperatorCase c, size_t least) {
+  // With a byte less than was asked for, and with a quarter as much each time.
+  const auto pool = [](OperatorCase c, int limits) {
     for (size_t threads : {1, 3}) {
       c.node.threads = threads;
-      c.node.runs = 60;
+      c.node.runs = 30;
       const auto inputs = c.input_values();
       const OrtCustomOp& op = *stand_in::find(session_options(c.bin_edges, c.version), c.node, inputs);
+      stand_in::most_scratch = 0;
       const stand_in::Run right = stand_in::run(op, c.node, inputs, c.version);
-      const size_t kept = stand_in::largest_allocation;
-      stand_in::refused_allocations = 0;
-      while (least ? stand_in::largest_allocation / 2 >= least : stand_in::refused_allocations == 0) {
-        stand_in::largest_allocation /= 2;
+      require(stand_in::most_scratch > 0, "no way needs scratch");
+      const size_t kept = std::exchange(stand_in::largest_scratch, stand_in::most_scratch - 1);
+      for (int i = 0; i < limits; ++i) {
         const stand_in::Run run = stand_in::run(op, c.node, inputs, c.version);
         require(!run.computed.code, "run " + std::to_string(run.on_threads.size()) + ": " + run.computed.message);
         require(stand_in::same(run.outputs, right.outputs), "another way gives another output");
+        stand_in::largest_scratch /= 4;
       }
-      stand_in::largest_allocation = kept;
-      require(stand_in::refused_allocations > 0, "no way needs more scratch than there is");
+      stand_in::largest_scratch = kept;
     }
   };
-  pool(max_roi_pool(ElementType::float_, {1, 32, 120, 400}, some_rois(40, 1, 120, 400), {7, 7}), 40 * 32 * 49 * 4);
-  pool(max_roi_pool(ElementType::float_, {1, 16, 3, 20000}, some_rois(30, 1, 3, 20000), {2, 2}), 30 * 16 * 4 * 4);
-  pool(max_pooling1(ElementType::float_, {1, 8, 100, 100}, {5, 5}, {2, 2}, {2, 2}, {2, 2}), 0);
+  pool(max_roi_pool(ElementType::float_, {1, 32, 60, 100}, some_rois(40, 1, 60, 100), {7, 7}), 8);
+  pool(max_roi_pool(ElementType::float_, {1, 16, 3, 4000}, some_rois(30, 1, 3, 4000), {2, 2}), 8);
+  pool(max_pooling1(ElementType::float_, {1, 8, 100, 100}, {5, 5}, {2, 2}, {2, 2}, {2, 2}), 1);
 }
 
 // Threads that take longer to wake than they save are left asleep, once runs have shown it, but for the runs that ask
