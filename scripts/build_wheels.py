@@ -2,7 +2,8 @@
 
 Needs the extra `wheels`. The compiler is Zig's Clang, which brings every platform's libraries with it: on Linux its
 wheels ask only for glibc 2.17, as auditwheel then confirms, while `pip wheel .` asks for the glibc of the machine that
-it runs on. Wheels for other platforms are compiled and linked, which is all that is proven of them here.
+it runs on. Wheels for other platforms are compiled and linked, which is all that is proven of them here. CMake gets
+what the environment variable CMAKE_ARGS has, too.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ def build(platform: Platform, source: Path, out: Path) -> Path:
     """The platform's wheel, from the source distribution."""
     zig = Path(ziglang.__file__).with_name("zig.exe" if sys.platform == "win32" else "zig")
     options = {"CMAKE_SYSTEM_NAME": platform.system, "CMAKE_SYSTEM_PROCESSOR": platform.processor}
+    arguments = [os.environ.get("CMAKE_ARGS", ""), *(f"-D{key}={value}" for key, value in options.items())]
     # In `out`: a wheel is moved there whole, which cannot be done between file systems.
     with tempfile.TemporaryDirectory(prefix=".onnx_maxpool_", dir=out) as folder:
         settings = ["--config-settings=install.strip=false", f"--config-settings=build-dir={folder}/build"]
@@ -85,7 +87,7 @@ def build(platform: Platform, source: Path, out: Path) -> Path:
             # CMake's trial programs get the library's flags: Zig compiles its C++ library anew for others, for minutes.
             CXXFLAGS="-O3 -fPIC" if platform.system != "Windows" else "-O3",
             LDFLAGS="-s",  # this machine's `strip` knows no other platform's files
-            CMAKE_ARGS=" ".join(f"-D{key}={value}" for key, value in options.items()),
+            CMAKE_ARGS=" ".join(arguments),
         )
         (built,) = Path(folder).glob("*.whl")
         # pip named it after the platform that it ran on.
