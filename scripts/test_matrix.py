@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("onnxruntime", "onnxruntime-extensions", "numpy", "onnx", "openvino")
 RELEASES = (
     *("1.23.0", "1.23.1", "1.23.2", "1.24.1", "1.24.2", "1.24.3", "1.24.4", "1.25.0", "1.25.1"),
-    *("1.26.0", "1.27.0", "1.28.0", "1.29.0", "1.30.0", "1.31.0"),
+    *("1.26.0", "1.27.0", "1.28.0", "1.29.0", "1.30.0", "1.31.0", "1.31.1"),
 )
 """Every ONNX Runtime on PyPI from the oldest that is supported, but for the newest."""
 INTERFACE_TESTS = (

@@ -127,7 +127,7 @@ def test_places_that_no_result_can_have_are_refused_before_the_work(
     monkeypatch.setattr("onnxruntime.InferenceSession.run_with_ort_values", work)
     monkeypatch.setattr("onnx_maxpool.cli.commands.to_portable", work)
     monkeypatch.setattr("onnx_maxpool.demo.search.demo", work)
-    monkeypatch.setattr("onnx_maxpool.cli.sample.write_whole", work)
+    monkeypatch.setattr("onnx_maxpool.cli.sample.replacing", work)
     for arguments in (
         ("conformance", "--junit", tmp_path / "file" / "x.xml"),
         ("bench", "--quick", "--markdown", tmp_path / "file" / "x.md"),

@@ -24,6 +24,7 @@ from onnx_maxpool.cli import bench_grid
 from onnx_maxpool.cli.bench_grid import ROWS_PER_GROUP, GridOptions, known_groups
 from onnx_maxpool.cli.outputs import prepare_files, prepare_folders, prepare_replacement
 from onnx_maxpool.errors import InputError
+from onnx_maxpool.files import replacing
 from onnx_maxpool.machine import cpus, machine
 from onnx_maxpool.processes import MOST_THREADS
 
@@ -271,7 +272,6 @@ def write_files(results: Results, as_json: Path | None, plot: Path | None, markd
 
 def write_json(results: Results, path: Path) -> None:
     """The results as JSON, or as JSON Lines by the file's name: all of them or what was there before."""
-    part = path.with_name(f"{path.name}.part")
     lines = results.json_lines() if path.suffix == ".jsonl" else [json.dumps(results.as_json(), indent=2)]
-    part.write_text("".join(f"{line}\n" for line in lines))
-    part.replace(path)
+    with replacing(path) as unfinished:
+        unfinished.write_text("".join(f"{line}\n" for line in lines))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ import onnx
 from onnx import numpy_helper
 
 from onnx_maxpool.errors import InputError, OutputError
+from onnx_maxpool.files import replaced_by, replacing
 from onnx_maxpool.graph.reading import external_files, has_external_data
 from onnx_maxpool.graph.writing import write_with_data
 from onnx_maxpool.types import Array
@@ -108,18 +108,12 @@ def save_test_data(arrays: Mapping[str, Array], path: Path, kind: TestData) -> l
 
 
 def _save_npz(outputs: Mapping[str, Array], path: Path) -> Path:
-    target = prepare_replacement(path)
-    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
-        unfinished = Path(folder, target.name)
-        # Not np.savez: it takes the names as keyword arguments, and `file` is already one of its own.
-        with zipfile.ZipFile(unfinished, "w") as archive:
-            for name, array in outputs.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                    numbers_or_texts = array.astype(str) if array.dtype == object else array
-                    np.lib.format.write_array(stream, numbers_or_texts, allow_pickle=False)
-        if target.exists():
-            shutil.copymode(target, unfinished)
-        unfinished.replace(target)
+    # Not np.savez: it takes the names as keyword arguments, and `file` is already one of its own.
+    with replacing(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+        for name, array in outputs.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                numbers_or_texts = array.astype(str) if array.dtype == object else array
+                np.lib.format.write_array(stream, numbers_or_texts, allow_pickle=False)
     return path
 
 
@@ -157,10 +151,10 @@ def _prepare(folder: Path, wanted: Path) -> None:
 def prepare_replacement(path: Path) -> Path:
     """Make sure that a file can be put in the place of what stands at `path`, before the work that it is for.
 
-    Returns where the file is to go: where `path` is a link, to what it leads to. Raises OutputError for a path that is
-    a folder, a device or a pipe, and where a file cannot be written.
+    Returns where the file is to go, as `replaced_by` does. Raises OutputError for a path that is a folder, a device or
+    a pipe, and where a file cannot be written.
     """
-    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    target = replaced_by(path)
     if target.is_symlink():  # it is what no path leads out of
         raise OutputError(f"{path} is a link in a circle of links, expected a file")
     if path.is_dir():
@@ -208,12 +202,10 @@ def write_model(model: onnx.ModelProto, path: Path, *, external_data: bool) -> N
     there before, and gave the path. Raises OSError where a file cannot be written.
     """
     data = data_of(path)
-    with tempfile.TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as folder:
-        unfinished = Path(folder, path.name)
-        if external_data:
-            write_with_data(model, unfinished, data.name)
-        else:
+    with replacing(path) as unfinished:
+        if not external_data:
             unfinished.write_bytes(model.SerializeToString())
-        for target in (data, path):  # the model last, which names the data
-            if Path(folder, target.name).exists():
-                Path(folder, target.name).replace(target)
+            return
+        write_with_data(model, unfinished, data.name)
+        if (written := unfinished.with_name(data.name)).exists():
+            written.replace(data)  # before the model, which names it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from rich.console import Console
 from onnx_maxpool.cli.outputs import prepare_replacement
 from onnx_maxpool.cli.terminal import add_row, plain_table
 from onnx_maxpool.errors import InputError
+from onnx_maxpool.files import replacing
 from onnx_maxpool.samples import SAMPLES, Sample
 
 
@@ -42,9 +42,10 @@ def sample(
     for path in chosen:
         if path.exists() and not overwrite:
             raise InputError(f"{path} exists: give --overwrite to replace it")
-    targets = {path: prepare_replacement(path) for path in chosen}
+        prepare_replacement(path)
     for path, row in chosen.items():
-        write_whole(row, path.name, targets[path])
+        with replacing(path) as unfinished:
+            row.write(unfinished)
         console.print(f"wrote {path}: {row.about}", markup=False, soft_wrap=True)
 
 
@@ -56,11 +57,3 @@ def _known(name: str) -> Sample:
     if row.package and not find_spec(row.package):
         raise InputError(f'sample {name} needs {row.package}: pip install "onnx-maxpool[{row.extra}]"')
     return row
-
-
-def write_whole(row: Sample, name: str, target: Path) -> None:
-    """Write the sample `name`. What stands at `target`, of any name, is replaced when everything is written."""
-    with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=target.parent) as folder:
-        unfinished = Path(folder, name)
-        row.write(unfinished)
-        unfinished.replace(target)

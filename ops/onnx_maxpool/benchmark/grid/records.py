@@ -11,6 +11,7 @@ from typing import Any
 from onnx_maxpool.benchmark.grid.summary import ratio
 from onnx_maxpool.benchmark.results import Entry, Results, RowResult, Timing, plain_row
 from onnx_maxpool.errors import InputError
+from onnx_maxpool.files import replacing
 
 
 def begin(results: Results, path: Path) -> None:
@@ -22,9 +23,9 @@ def begin(results: Results, path: Path) -> None:
         "versions": results.versions,
         "absent": results.absent,
     }
-    part = path.with_name(f"{path.name}.part")
-    part.write_text("".join(f"{json.dumps(line)}\n" for line in (run, *map(record, results.rows))), encoding="utf-8")
-    part.replace(path)
+    with replacing(path) as unfinished:
+        lines = (run, *map(record, results.rows))
+        unfinished.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
 
 
 def append(result: RowResult, path: Path) -> None:
