@@ -29,7 +29,7 @@
   window_costs::Features window_cost_features(const PoolJob& job, size_t element_size); \
   void window_cost_constants(bool indexed, bool wide, double constants[]);              \
   }
-#include "kernels/targets.inc"
+#include "compiled_targets.inc"
 #undef TARGET
 
 namespace {
@@ -45,7 +45,7 @@ struct Model {
 };
 constexpr Model kModels[] = {
 #define TARGET(name, options) {#name, name::window_cost_features, name::window_cost_constants},
-#include "kernels/targets.inc"
+#include "compiled_targets.inc"
 #undef TARGET
 };
 

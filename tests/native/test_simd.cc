@@ -19,7 +19,7 @@
   void test_transpose();         \
   void test_streamed_copy();     \
   }
-#include "kernels/targets.inc"
+#include "compiled_targets.inc"
 #undef TARGET
 
 namespace test_simd {
@@ -71,7 +71,7 @@ int main() {
     onnx_maxpool::name::test_streamed_copy(); \
     tested = true;                            \
   }
-#include "kernels/targets.inc"
+#include "compiled_targets.inc"
 #undef TARGET
   require(tested, std::string("no target has the name ") + wanted);
   std::puts("all is well");

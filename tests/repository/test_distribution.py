@@ -63,7 +63,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("other-1.0.tar.gz", "other-1.0-py3-none-any.whl"):
         (folder / name).touch()
     script = ROOT / "scripts" / "build_wheels.py"
-    run(sys.executable, script, "linux-x86_64", "--out", folder, CMAKE_ARGS="-DONNX_MAXPOOL_ONLY_BASELINE=ON")
+    run(sys.executable, script, "linux-x86_64", "--out", folder, CMAKE_ARGS="-DONNX_MAXPOOL_TARGETS=baseline")
     return folder
 
 
@@ -110,6 +110,14 @@ def sources() -> set[str]:
 def test_a_wheel_holds_the_package_and_its_library(wheel: Path) -> None:
     files = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert files == sources() | {"onnx_maxpool/libonnx_maxpool.so"}
+
+
+def test_the_description_links_to_no_file_of_the_repository(wheel: Path) -> None:
+    """A package index shows it without these."""
+    (metadata,) = (name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".dist-info/METADATA"))
+    links = re.findall(r"\]\(([^)]*)\)", zipfile.ZipFile(wheel).read(metadata).decode())
+    assert len(links) > 20
+    assert [link for link in links if not link.startswith("https://")] == []
 
 
 def test_the_wheels_names(plain: Path, portable: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import TensorProto, numpy_helper, parser
+from onnx import TensorProto, helper, numpy_helper, parser
 
 from onnx_maxpool import ModelError
 
@@ -127,6 +127,15 @@ def of_an_opaque_type(name: str) -> bytes:
     return proto.SerializeToString()
 
 
+def with_strides(*strides: int) -> bytes:
+    proto = model()
+    node = proto.graph.node[-1]
+    node.op_type, node.input[:], node.name = "MaxPool", ["pooled"], "last"
+    given = {"kernel_shape": [2, 2], "strides": strides}
+    node.attribute.extend(helper.make_attribute(name, value) for name, value in given.items())
+    return proto.SerializeToString()
+
+
 NOT_A_MODEL = "{path} is not an ONNX model"
 NOT_PROTOBUF = f"{NOT_A_MODEL}: expected a protobuf message of type ModelProto"
 IN_THE_FOLDER = "expected a file in the model's folder"
@@ -144,6 +153,12 @@ BAD_MODELS = (
         NOT_PROTOBUF,
         lambda folder: (folder / "model.json").write_text("{}"),
         name="model.json",
+    ),
+    BadModel(
+        "a stride of 0, by which older runtimes divide",
+        ModelError,
+        "{path}: node 'last' (MaxPool) has strides [1,0], expected none of 0",
+        bytes_of(with_strides(1, 0)),
     ),
     BadModel("a truncated model", ModelError, NOT_PROTOBUF, bytes_of(COMPLETE[:-7])),
     BadModel("a model with other bytes behind it", ModelError, NOT_PROTOBUF, bytes_of(COMPLETE + b"\xff\xff")),
@@ -252,6 +267,11 @@ BAD_MODELS = (
 ITS_PATH = "the model: tensor 'w' has external data, expected a model given by its path"
 
 BAD_CONTENTS = (
+    BadContent(
+        "a stride of 0, by which older runtimes divide",
+        "the model: node 'last' (MaxPool) has strides [0,2], expected none of 0",
+        with_strides(0, 2),
+    ),
     BadContent("no bytes", "the model is not an ONNX model: it has no graph", b""),
     BadContent(
         "a truncated model",

@@ -16,7 +16,7 @@
   const PoolKernel* pool_kernel(const PoolJob&, size_t element_size, PoolPlan); \
   PoolCosts pool_costs(const PoolJob&, size_t element_size);                    \
   }
-#include "kernels/targets.inc"
+#include "compiled_targets.inc"
 #undef TARGET
 
 namespace onnx_maxpool {
@@ -87,7 +87,7 @@ std::vector<Target> targets() {
   return {
 #define TARGET(name, options) \
   {{#name, name::find_roi_windows, name::roi_kernel, name::pool_kernel, name::pool_costs}, here.name},
-#include "kernels/targets.inc"
+#include "compiled_targets.inc"
 #undef TARGET
   };
 }

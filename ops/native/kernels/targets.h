@@ -1,4 +1,4 @@
-// Which kernels were compiled (targets.inc), and which of them this processor runs.
+// Which kernels were compiled (of those in targets.inc), and which of them this processor runs.
 #pragma once
 
 #include <cstddef>

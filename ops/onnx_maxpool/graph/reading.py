@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, external_data_helper
 
 from onnx_maxpool.errors import ModelError, printable, shape
-from onnx_maxpool.graph.nodes import subgraphs
+from onnx_maxpool.graph.nodes import model_nodes, subgraphs
 from onnx_maxpool.types import dtype_of, type_name
 
 Model = str | os.PathLike[str] | bytes | onnx.ModelProto
@@ -25,6 +25,9 @@ PACKED = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}
 """The element types of which several share a byte, and how many bits each has."""
 
 TYPE_ATTRIBUTES = (onnx.AttributeProto.TYPE_PROTO, onnx.AttributeProto.TYPE_PROTOS)
+
+DIVIDE_BY_STRIDES = ("", "ai.onnx", "com.microsoft")
+"""The domains whose operators do, where they have strides."""
 
 LONGEST_SHOWN = 100
 """Characters of a location in a message."""
@@ -63,10 +66,10 @@ def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.Mode
     """The model that a path, serialized bytes or a ModelProto stands for; a ModelProto is given back as it is.
 
     Always protobuf, whatever the file's name ends in. Nothing is fetched: a URL is a path of no file. Raises OSError
-    for a file that cannot be read, and ModelError for one that is no ONNX model, or whose external data is not in the
-    model's folder. Bytes and a ModelProto have no folder: there it raises ModelError for all external data that it is
-    not to leave, which ONNX Runtime would look for from the current folder, and before 1.24 anywhere. A model in ORT
-    format holds no ONNX model: it raises ModelError for that too.
+    for a file that cannot be read. Raises ModelError for one that is no ONNX model, that has a standard operator with a
+    stride of 0, or whose external data is not in the model's folder. Bytes and a ModelProto have no folder: there it
+    raises ModelError for all external data that it is not to leave, which ONNX Runtime would look for from the current
+    folder, and before 1.24 anywhere. A model in ORT format holds no ONNX model: it raises ModelError for that too.
     """
     path = None
     if isinstance(model, onnx.ModelProto):
@@ -104,14 +107,21 @@ def _parsed(content: bytes, name: str) -> onnx.ModelProto:
 
 
 def _check_message(model: onnx.ModelProto, name: str) -> None:
-    """Raise ModelError for a message without a graph, and for names that are not UTF-8.
+    """Raise ModelError for a message without a graph, for names that are not UTF-8, and for strides of 0.
 
-    protobuf parses both; the latter come as bytes, over which whoever handles the model would stumble somewhere.
+    protobuf parses all of them. Names come as bytes, over which whoever handles the model would stumble somewhere. By
+    strides ONNX before 1.22 and ONNX Runtime before 1.28 divide, which ends the process.
     """
     if not model.HasField("graph"):  # an empty file is a valid message
         raise ModelError(f"{name} is not an ONNX model: it has no graph")
     for text in names_not_utf_8(model):
         raise ModelError(f"{name} is not an ONNX model: it has the name {text!r}, expected UTF-8")
+    for node in model_nodes(model):
+        strides = [size for each in node.attribute if each.name == "strides" for size in each.ints]
+        if 0 in strides and node.domain in DIVIDE_BY_STRIDES:
+            raise ModelError(
+                f"{name}: node '{node.name}' ({node.op_type}) has strides {shape(strides)}, expected none of 0"
+            )
 
 
 def names_not_utf_8(model: onnx.ModelProto) -> list[str]:
