@@ -9,6 +9,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx.backend.base import Backend
+from support.older_runtimes import runtime_is_before
 
 from onnx_maxpool.conformance import Case, Outcome, all_cases
 from onnx_maxpool.conformance.case import CannotAskError, same
@@ -81,6 +82,8 @@ def test_onnxruntimes_max_pool_gives_the_rules_answer(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in REFUSED if case.required], ids=lambda case: case.name)
 def test_onnxruntimes_max_pool_rejects_what_the_rule_does_and_runs_the_control(case: Case) -> None:
+    if runtime_is_before(1, 28) and 0 in case.attributes.get("strides", ()):
+        pytest.skip("ONNX Runtime before 1.28 divides by a stride of 0, which ends the process")
     with pytest.raises(Exception, match=r"MaxPool|ShapeInferenceError"):
         in_onnxruntime(case)
     assert case.control is not None

@@ -98,9 +98,15 @@ def _each_row(column: pa.Array, field: pa.Field, found: str | None) -> Iterator[
     elif _is_list(field.type):
         rows = _nested(storage)
     else:
-        rows = (np.asarray(value.as_py(), field.type.to_pandas_dtype()) for value in column)
+        dtype = _dtype(field.type)
+        rows = (np.asarray(value.as_py(), dtype) for value in column)
     for is_valid, row in zip(valid, rows, strict=True):
         yield row if is_valid else ValueError("is null, expected a value")
+
+
+def _dtype(kind: pa.DataType) -> Any:
+    """NumPy's type of a column's values. Arrow's own `to_pandas_dtype` needs pandas in some releases, as 25.0."""
+    return pa.array([], kind).to_numpy(zero_copy_only=False).dtype
 
 
 def _fixed(column: pa.Array) -> Iterator[Array]:
@@ -221,7 +227,7 @@ def tensor_column(rows: Array | Sequence[Array], field: pa.Field) -> pa.Array:
         if row.ndim != rank or any(dim not in (None, size) for dim, size in zip(uniform, row.shape, strict=True)):
             raise ValueError(f"output '{field.name}' has a row of shape {shape(row.shape)}, expected {shape(uniform)}")
     offsets = np.cumsum([0, *(row.size for row in rows)])
-    flat = _flat(rows, field.type.field("data").type.value_type.to_pandas_dtype())
+    flat = _flat(rows, _dtype(field.type.field("data").type.value_type))
     data = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
     sizes = np.array([row.shape for row in rows], np.int32).reshape(-1)
     shapes = pa.FixedSizeListArray.from_arrays(pa.array(sizes), rank)
