@@ -17,7 +17,10 @@ class OperatorError(ValueError):
 
 
 class ModelError(ValueError):
-    """A model cannot be read. The message names the file, what is wrong with it and what was expected."""
+    """A model cannot be read, or would end the process.
+
+    The message names the file, what is wrong with it and what was expected.
+    """
 
 
 class OutputError(OSError):

@@ -19,7 +19,6 @@ import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from builders import MODELS
@@ -50,8 +49,14 @@ print(onnx_maxpool.__file__, importlib.metadata.version("onnx-maxpool"), y.shape
 
 
 def run(*command: str | os.PathLike[str], **environment: str) -> str:
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    done = subprocess.run(command, **pipes, text=True, check=False, env={**os.environ, **environment})
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, external_data_helper
 
 from onnx_maxpool.errors import ModelError, printable, shape
-from onnx_maxpool.graph.nodes import model_nodes, subgraphs
+from onnx_maxpool.graph.nodes import canonical_domain, model_nodes, subgraphs
 from onnx_maxpool.types import dtype_of, type_name
 
 Model = str | os.PathLike[str] | bytes | onnx.ModelProto
@@ -26,7 +26,7 @@ PACKED = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}
 
 TYPE_ATTRIBUTES = (onnx.AttributeProto.TYPE_PROTO, onnx.AttributeProto.TYPE_PROTOS)
 
-DIVIDE_BY_STRIDES = ("", "ai.onnx", "com.microsoft")
+DIVIDE_BY_STRIDES = ("", "com.microsoft")
 """The domains whose operators do, where they have strides."""
 
 LONGEST_SHOWN = 100
@@ -118,7 +118,7 @@ def _check_message(model: onnx.ModelProto, name: str) -> None:
         raise ModelError(f"{name} is not an ONNX model: it has the name {text!r}, expected UTF-8")
     for node in model_nodes(model):
         strides = [size for each in node.attribute if each.name == "strides" for size in each.ints]
-        if 0 in strides and node.domain in DIVIDE_BY_STRIDES:
+        if 0 in strides and canonical_domain(node.domain) in DIVIDE_BY_STRIDES:
             raise ModelError(
                 f"{name}: node '{node.name}' ({node.op_type}) has strides {shape(strides)}, expected none of 0"
             )
