@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -81,6 +82,33 @@ def test_two_session_options_at_once() -> None:
     for _ in range(3):
         for each, y in zip(sessions, expected, strict=True):
             assert_same(each.run(None, feeds)[0], y)
+
+
+SMALL_STACK = """
+import sys, threading
+from support.known_sessions import one_thread
+from support.one_node import assert_same, np, random_rois, reference_rois, roi_model
+import onnx_maxpool
+
+model = roi_model(pooled_shape=(7, 7))
+x, rois = random_rois(np.random.default_rng(0), np.dtype(np.float32), (1, 64, 38, 50), 24, 1)
+session, found = onnx_maxpool.load(model, one_thread()), []
+threading.stack_size(int(sys.argv[1]))
+# Several runs, as a node tries ways to pool that take more and less memory.
+thread = threading.Thread(target=lambda: found.extend(session.run(None, {"X": x, "rois": rois}) for _ in range(40)))
+thread.start()
+thread.join()
+for (y,) in found:
+    assert_same(y, reference_rois(model, x, rois))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Python's own frames may take more there")
+@pytest.mark.parametrize("kibibytes", [64, 144])
+def test_thread_with_a_small_stack(kibibytes: int) -> None:
+    """Which ends in a process of its own, as a stack that is too small ends the process."""
+    done = run_python("-c", SMALL_STACK, str(kibibytes << 10))
+    assert done.returncode == 0, done.stderr
 
 
 MEMORY = """

@@ -88,7 +88,7 @@ void fill_rois(ByteSource& source, const OrtValue& rois, const Shape& x, float s
     const auto set = [&](int column, long double value) {
       naive::set_number(rois.type, cells, row * 5 + column, value);
     };
-    const long double part = source.one_in(16) ? 0.75l : 0;
+    const long double part = source.one_in(16) ? (source.one_in(4) ? -0.5l : 0.75l) : 0;
     set(0, static_cast<long double>(source.below(std::min<int64_t>(images, 200))) + part);
     const int64_t kind = source.below(8);
     for (int column = 1; column < 5; ++column) {

@@ -100,6 +100,20 @@ void finds_windows_of_many_rois() {
   finds_windows_of_many_rois<Float>(random, 128, 5000, 0.0625f, 7, 7);
 }
 
+// Of batch numbers that are truncated to 0, though there is no image.
+template <class Float>
+void tells_that_there_is_no_image() {
+  for (const Target& target : targets()) {
+    if (!target.runs_here) continue;
+    std::vector<Float> rows(5 * 33, Float{-0.5});
+    std::vector<int64_t> images(33);
+    std::vector<RoiWindow> y(33), x(33);
+    require(!target.kernels.roi_windows(
+                {rows.data(), sizeof(Float) == 8, 33, 1, 0, 9, 9, 1, 1, images.data(), y.data(), x.data(), nullptr}),
+            "an image is found where there is none");
+  }
+}
+
 // In every lane and column. Where halves are rounded up to 2^22, an edge is near.
 template <class Float>
 void tells_far_rois() {
@@ -135,6 +149,8 @@ void tells_far_rois() {
 int main() {
   finds_windows_of_many_rois<float>();
   finds_windows_of_many_rois<double>();
+  tells_that_there_is_no_image<float>();
+  tells_that_there_is_no_image<double>();
   tells_far_rois<float>();
   tells_far_rois<double>();
   std::puts("all is well");

@@ -66,6 +66,11 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...], *ty
         words = f"rois row 0 has batch {text}, expected no ROI, as X has batch size 0"
         no_image = {"X": X[:0], "rois": rois((value, *ROI[1:]))}
         yield good.bad(f"a ROI of batch {text}, but no image", "M10", words, inputs=no_image)
+    for sides in ([2, 3], [1, 1]):
+        # So many that the native library finds their windows with vectors.
+        no_image = {"X": X[:0], "rois": rois(*[(-0.5, *ROI[1:])] * 131)}
+        what = f"many ROIs of batch -0.5 to {sides[0]}x{sides[1]}, but no image"
+        yield good.bad(what, "M10", words, inputs=no_image, attributes={size: sides})
     for i, name in enumerate(("x1", "y1", "x2", "y2"), start=1):
         row = (*ROI[:i], NAN, *ROI[i + 1 :])
         yield bad_roi(f"{name} that is NaN", "M11", f"{name} nan, expected a number", ROI, row)

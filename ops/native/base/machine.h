@@ -7,13 +7,8 @@
 
 namespace onnx_maxpool {
 
-// The most that `stack_scratch` may be: a quarter of the stack that a thread has at least, by glibc, macOS and Windows.
-// Elsewhere it may be 128 KiB in all (musl).
-#if defined(__GLIBC__) || defined(__APPLE__) || defined(_WIN32)
+// The most that `stack_scratch` may be.
 constexpr size_t kStackScratch = size_t{128} << 10;
-#else
-constexpr size_t kStackScratch = size_t{32} << 10;
-#endif
 
 // Whether work is so little that a thread may take longer to wake than it saves, if threads are mostly worth waking for
 // so many cycles. Of more work none is left asleep, and a run in which threads did not take part shows nothing but that
@@ -34,7 +29,8 @@ struct Machine {
   // was faster even with a reader right after it (docs/benchmark/rois.md). Between the two it depends on what else is
   // in that cache, which a node's runs find out.
   size_t streaming_threshold, streaming_limit;
-  // Scratch of no more bytes than this, of all threads together, lies on the stack of the one that runs the node.
+  // Scratch of no more bytes than this, of all threads together, lies on the stack of the one that runs the node, if
+  // that stack has room.
   size_t stack_scratch;
   // Bytes of the second-level cache that a core has.
   int64_t second_cache;

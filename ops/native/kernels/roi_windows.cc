@@ -23,8 +23,8 @@ class WindowFinder {
   explicit WindowFinder(const RoiRows& rois) : rois_(rois), scale_(static_cast<Float>(rois.spatial_scale)) {}
 
   bool find() const {
-    constexpr int64_t kMostImages = 1 << 24;  // exact in float
-    if (rois_.images > kMostImages) return false;
+    constexpr int64_t kMostImages = 1 << 24;                            // exact in float
+    if (rois_.images == 0 || rois_.images > kMostImages) return false;  // of none, -0.5 is no batch number either
     Mask far{};
     for (int64_t roi = 0; roi < rois_.count; roi += kLanes) {
       const int64_t left = rois_.count - roi, some = left < kLanes ? left : kLanes;

@@ -13,8 +13,8 @@ namespace onnx_maxpool {
 // The kernels of one target.
 struct Kernels {
   const char* target;
-  // False, and nothing of use, where an edge of an ROI is NaN, or 2^22 cells or more from the map's first before it is
-  // rounded.
+  // False, and nothing of use, where an ROI's image is not there, or an edge is NaN, or 2^22 cells or more from the
+  // map's first before it is rounded.
   bool (*roi_windows)(const RoiRows&);
   const RoiKernel& (*roi)(size_t element_size, int64_t channels);
   // Null where the job cannot be computed so.

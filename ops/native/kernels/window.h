@@ -34,6 +34,8 @@ struct PoolJob {
   PoolAxis depth, rows, columns;
   Order order;
   int64_t workers = 1;  // for which there is to be work, however little it is
+  // Walks over more than a core's own caches fetch what comes next if that should help; or if it should not.
+  bool fetches_otherwise = false;
 };
 
 // Work comes in units that may run in any order and on any thread, each with `scratch_bytes(job)` of its own memory,
@@ -56,6 +58,7 @@ constexpr const char* kPoolPlanNames[] = {"rows", "maps", "planes", "lookups", "
 // that cannot compute it, or that is known to be worse.
 struct PoolCosts {
   double of[sizeof kPoolPlans / sizeof *kPoolPlans];
+  bool may_fetch = false;  // walks: then PoolJob::fetches_otherwise makes a difference
 };
 
 // Of so many pieces of work, each of so many cells, as many as read a part of a cache; fewer where workers would go

@@ -90,7 +90,9 @@ struct Pools {
       return only_rows(job);
     } else {
       if (one_way(job)) return only_rows(job);
-      return costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job), Walks::takes(job));
+      PoolCosts costs = costs_of<Element, Lane, kIndexed>(job, Maps::takes(job), Planes::takes(job), Walks::takes(job));
+      if constexpr (Walks::kIsFaster) costs.may_fetch = Walks::may_fetch(job);
+      return costs;
     }
   }
 

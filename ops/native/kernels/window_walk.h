@@ -36,7 +36,7 @@ class Walk {
         slice_(rows_ * width_),
         vectors_(walk_vectors<Lane, indexed>(job)),
         count_(job.columns.count),
-        is_far_(tensor_bytes<indexed>(job, sizeof(Element)) > kNearBytes && !foresees_rows(width_)),
+        fetches_(leaves_near_caches<indexed>(job, sizeof(Element)) && foresees_rows(width_) == job.fetches_otherwise),
         has_own_walk_(has_own_walk<Lane, indexed>(job)),
         bests_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
         parts_{has_own_walk_ ? Doublings() : Doublings(job.rows),
@@ -109,7 +109,7 @@ class Walk {
                            begin + (lines - 1) * count + (vectors - 1) * kLanes > write.last;
     const int flags = (first_vector > 0 ? kHasLeft : 0) | (first_vector + vectors < vectors_.read ? kHasRight : 0) |
                       (first_vector + vectors > vectors_.written ? kLeavesLast : 0) |
-                      (band.slices > 1 ? kHasSlices : 0) | (is_far_ ? kIsFar : 0) | (is_at_end ? kIsAtEnd : 0);
+                      (band.slices > 1 ? kHasSlices : 0) | (fetches_ ? kFetches : 0) | (is_at_end ? kIsAtEnd : 0);
     // Only the first group of a line and the last two have columns beside the map.
     const int64_t to_last = (vectors_.read - first_vector - 2) * step;
     LaneLimits<Lane, indexed> limits[kRead];
@@ -158,7 +158,7 @@ class Walk {
       }
 #pragma GCC unroll 2
       for (int v = kRead; v < kAll; ++v) here[v] = padding<Lane, indexed>();
-      if (flags & kIsFar) fetch(band, first_vector, vectors, step * row_step, i / kLanes, write);
+      if (flags & kFetches) fetch(band, first_vector, vectors, step * row_step, i / kLanes, write);
       if (flags & kHasRight) {
 #pragma GCC unroll 2
         for (int n = 0; n < kEdge; ++n) edge[n] = of_right.at(kEdge * i + n * kLanes);
@@ -186,7 +186,7 @@ class Walk {
 
  private:
   // Of a walk, in one register.
-  enum : int { kHasLeft = 1, kHasRight = 2, kLeavesLast = 4, kHasSlices = 8, kIsFar = 16, kIsAtEnd = 32 };
+  enum : int { kHasLeft = 1, kHasRight = 2, kLeavesLast = 4, kHasSlices = 8, kFetches = 16, kIsAtEnd = 32 };
 
   // Of a line's vector.
   LaneLimits<Lane, indexed> limits_from(int64_t vector) const {
@@ -195,7 +195,7 @@ class Walk {
   }
 
   // Whether rows are so short that walks take little else than what comes next in memory, which processors foresee.
-  // With AVX-512 this was not measured.
+  // With AVX-512 that depends on the processor and the windows: trials find out.
   static bool foresees_rows(int64_t width) {
     constexpr int64_t kLongRow = 256 / sizeof(Element);
     return kVectorBytes < 64 && width < kLongRow;
@@ -234,7 +234,7 @@ class Walk {
   const int64_t width_, rows_, slice_;
   const WalkVectors vectors_;
   const int64_t count_;
-  const bool is_far_, has_own_walk_;
+  const bool fetches_, has_own_walk_;
   LaneLimits<Lane, indexed> at_first_[3], at_last_[6], all_lanes_{0, kLanes};
   const RowLine bests_;  // a vector or two for each line
   const DoubledParts<Lane, indexed> parts_;

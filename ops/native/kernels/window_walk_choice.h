@@ -26,6 +26,11 @@ double tensor_bytes(const PoolJob& job, int64_t element_size) {
                                             outputs * static_cast<double>(output_bytes<indexed>(job, element_size)));
 }
 
+template <bool indexed>
+bool leaves_near_caches(const PoolJob& job, int64_t element_size) {
+  return tensor_bytes<indexed>(job, element_size) > kNearBytes;
+}
+
 // Lanes of 16 bits and fewer are too many for lines to have several vectors often, and so are narrow elements for their
 // planes to be large. With AVX-512, a walk of numbers takes several vectors of a row for little more than one.
 template <class Lane, bool indexed>

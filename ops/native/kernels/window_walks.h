@@ -227,6 +227,8 @@ struct WalkPool : UnitsOfLines {
     return kIsFaster && (has_own_walk<Lane, indexed>(job) || doubles_windows<Lane>(job));
   }
 
+  static bool may_fetch(const PoolJob& job) { return leaves_near_caches<indexed>(job, sizeof(Element)); }
+
   static size_t scratch_bytes(const PoolJob& job) {
     return static_cast<size_t>(Walks<Element, Lane, indexed>::scratch_bytes(job));
   }

@@ -127,12 +127,13 @@ struct Way {
   int64_t units;  // for one worker
   size_t scratch_bytes;
   bool is_alone;  // for one thread, whatever others would save
+  bool fetches_otherwise;
 };
 
 // The kernels for a job, and what they should take on one thread.
 struct Ways {
-  static constexpr size_t kPlans = std::size(kPoolPlans), kAlone = kPlans;
-  static_assert(kAlone < Trials::kMostWays);
+  static constexpr size_t kPlans = std::size(kPoolPlans), kAlone = kPlans, kFetchesOtherwise = kPlans + 1;
+  static_assert(kFetchesOtherwise < Trials::kMostWays);
   std::array<Way, Trials::kMostWays> of{};
   Trials::Costs costs;
 
@@ -144,11 +145,17 @@ struct Ways {
     for (size_t i = 0; i < kPlans; ++i) {
       if (found.of[i] > Trials::kTried * found.of[likeliest]) continue;
       const PoolKernel* const kernel = kernels.pool(job, element_size, kPoolPlans[i]);
-      of[i] = {kernel, kernel->units(job), kernel->scratch_bytes(job), false};
+      of[i] = {kernel, kernel->units(job), kernel->scratch_bytes(job), false, false};
       costs[i] = found.of[i];
     }
     of[kAlone] = of[likeliest];
     of[kAlone].is_alone = true;
+    constexpr auto kWalks = static_cast<size_t>(PoolPlan::walks);
+    if (found.may_fetch && of[kWalks].kernel) {
+      of[kFetchesOtherwise] = of[kWalks];
+      of[kFetchesOtherwise].fetches_otherwise = true;
+      costs[kFetchesOtherwise] = costs[kWalks];
+    }
   }
 
   // The one that needs the least memory, for one thread.
@@ -160,7 +167,7 @@ struct Ways {
       if (found.of[i] == Trials::kNever) continue;
       const PoolKernel* const kernel = kernels.pool(job, element_size, kPoolPlans[i]);
       const size_t bytes = kernel->scratch_bytes(job);
-      if (!least.kernel || bytes < least.scratch_bytes) least = {kernel, kernel->units(job), bytes, true};
+      if (!least.kernel || bytes < least.scratch_bytes) least = {kernel, kernel->units(job), bytes, true, false};
     }
     return least;
   }
@@ -232,6 +239,7 @@ class WindowPlan {
   // Whether all threads took part that were to.
   bool pool_by(const Way& way, const Run& run, PoolJob& job) const {
     if (way.is_alone) job.workers = 1;
+    job.fetches_otherwise = way.fetches_otherwise;
     const int64_t units = job.workers == 1 ? way.units : way.kernel->units(job);
     return run.parallel(units, Sharing::in_parts, way.scratch_bytes, job.workers, cycles_,
                         [&](int64_t unit, void* scratch) { way.kernel->run(job, unit, scratch); });

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/machine.h"
+#include "base/stack.h"
 #include "runtime/handles.h"
 
 namespace onnx_maxpool {
@@ -94,10 +95,15 @@ bool Run::parallel(const Units& units) const {
   const Team team = {static_cast<size_t>(std::min(units.workers, units.count)), (units.scratch_bytes + 63) / 64 * 64};
   // A small run would notice the calls that the runtime's memory takes.
   constexpr size_t kFew = size_t{16} << 10;
+  // What the kernels' frames take below, and the runtime's, which has the other threads begin.
+  constexpr size_t kFrames = size_t{64} << 10;
   const size_t bytes = team.bytes();
   if (bytes == 0) return on_this_thread(units, nullptr);
-  if (bytes > machine().stack_scratch) return work(units, team, Scratch(api_, context_, bytes).get());
-  return bytes <= kFew ? on_stack<kFew>(units, team) : on_stack<kStackScratch>(units, team);
+  if (bytes <= std::min(kFew, machine().stack_scratch)) return on_stack<kFew>(units, team);
+  if (bytes <= machine().stack_scratch && stack_left() >= kStackScratch + kFrames) {
+    return on_stack<kStackScratch>(units, team);
+  }
+  return work(units, team, Scratch(api_, context_, bytes).get());
 }
 
 // A function of its own, as some compilers touch every page of what a function may have on its stack.
