@@ -70,6 +70,15 @@ def test_lists_and_other_order_beside_bfloat16() -> None:
     assert (y.dtype, y.tolist(), v.tolist()) == (ml_dtypes.bfloat16, [1, 2], [-1, -2])
 
 
+def test_an_input_that_is_an_output_is_copied() -> None:
+    """As by `session.run`: the output stays as it is where the input changes or is freed."""
+    both = session("g (bfloat16[N] X, float[N] Z) => (bfloat16[N] X, float[N] Z, bfloat16[N] Y) { Y = Identity (X) }")
+    x, z = np.ones(4, ml_dtypes.bfloat16), np.ones(4, np.float32)
+    found = onnx_maxpool.run(both, {"X": x, "Z": z})
+    x[:], z[:] = 2, 2
+    assert [array.tolist() for array in found] == [[1] * 4] * 3
+
+
 def test_sequences_beside_bfloat16_are_refused() -> None:
     feeds = {"X": [1], "Z": [1, 2]}
     with pytest.raises(InputError, match=r"^run: output 'S' is seq\(tensor\(float\)\), expected a tensor"):

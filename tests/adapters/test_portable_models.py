@@ -77,6 +77,40 @@ Pooled (x) => (y) { y = directml.MaxPooling1 <window_size = [2, 2]> (x) }
 """
 
 
+TWO_NODES = {
+    "two lists of ROIs on a map": """
+        two (float[N, 3, H, W] X, float[K, 5] some, float[L, 5] others) => (float[K, 3, a, b] Y, float[L, 3, a, b] Z)
+        { Y = MaxRoiPool <pooled_shape = [2, 2]> (X, some) Z = MaxRoiPool <pooled_shape = [2, 2]> (X, others) }""",
+    "two sizes": """
+        two (float[N, 3, H, W] X, float[K, 5] some, float[L, 5] others) => (float[K, 3, a, b] Y, float[K, 3, c, d] Z)
+        { Y = MaxRoiPool <pooled_shape = [2, 2]> (X, some) Z = MaxRoiPool <pooled_shape = [1, 3]> (X, some) }""",
+    "a function that is called twice": """
+        two (float[N, 3, H, W] X, float[K, 5] some, float[L, 5] others) => (float[K, 3, a, b] Y, float[L, 3, a, b] Z)
+        { Y = local.Pool(X, some) Z = local.Pool(X, others) }
+        <domain: "local", opset_import: ["" : 18]>
+        Pool (x, r) => (y) { z = MaxRoiPool <pooled_shape = [2, 2]> (x, r) y = Relu(z) }""",
+}
+
+
+@pytest.mark.parametrize("is_finite", [True, False])
+@pytest.mark.parametrize("text", TWO_NODES.values(), ids=TWO_NODES)
+def test_two_nodes_whose_outputs_differ_in_size(text: str, is_finite: bool) -> None:
+    """ONNX Runtime gives one output's memory to another if its inferred shape has the same symbols."""
+    proto = parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18, "local" : 1]> {text}')
+    portable = to_portable(proto)
+    onnx.checker.check_model(portable, full_check=True)
+    x, rois = one_node.random_rois(np.random.default_rng(5), np.dtype(np.float32), (2, 3, 8, 8), 5, 1.0)
+    if not is_finite:
+        x[0, 0, 3] = np.nan
+    feeds = {"X": x, "some": rois[:3], "others": rois[3:]}
+    expected = onnx_maxpool.load(proto).run(None, feeds)
+    for level in (ort.GraphOptimizationLevel.ORT_DISABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_ALL):
+        options = ort.SessionOptions()
+        options.graph_optimization_level = level
+        session = ort.InferenceSession(portable.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        assert_equal(session.run(None, feeds), expected)
+
+
 @pytest.mark.parametrize("only", [None, "MaxRoiPool", "MaxPooling1"])
 def test_functions_that_import_other_opsets(only: str | None) -> None:
     """Those that hold our operators are converted to the model's opset, others stay."""

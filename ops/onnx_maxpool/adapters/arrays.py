@@ -36,7 +36,12 @@ def run(session: ort.InferenceSession, inputs: Mapping[str, Any], outputs: Seque
     for name in names:
         if not kinds.get(name, "tensor").startswith(("tensor", "optional(tensor")):
             raise InputError(f"run: output '{name}' is {kinds[name]}, expected a tensor, as others are bfloat16")
-    return [from_ort_value(value) for value in session.run_with_ort_values(names, values)]
+    # An input that is an output too comes back as it is: on the caller's memory, which it does not keep.
+    given = {value.data_ptr() for value in values.values() if value.is_tensor()}
+    values_found = session.run_with_ort_values(names, values)
+    is_given = [value.is_tensor() and value.data_ptr() in given for value in values_found]
+    arrays = map(from_ort_value, values_found)
+    return [array.copy() if copies else array for array, copies in zip(arrays, is_given, strict=True)]
 
 
 def tensors(outputs: Mapping[str, Any]) -> dict[str, Array]:

@@ -55,7 +55,8 @@ def check_conversion(
     `model` is the original, `ours` its `original_session`; both are there before the converted model, which may take
     the original's place. That one runs without our library. Graph optimizations are off in both, so that all other
     operators compute alike. Symbolic dimensions have the sizes in `dims`; for the others there are three runs of
-    different sizes. Raises InputError where the model runs on no size that is tried, and what `model_inputs` and the
+    different sizes, and one in which no two numbers of images or ROIs are equal, if the model runs on these. Raises
+    InputError where the model runs on no size that is tried, and what `model_inputs` and the
     runs raise.
     """
     stock = ort.InferenceSession(str(converted), _options(), providers=["CPUExecutionProvider"])
@@ -98,6 +99,17 @@ def _runs(
             failure = f": {error}"
             continue
         yield from found
+        counts = [symbol for symbol in wanted if symbols[symbol]]
+        if len(counts) < 2:
+            return
+        # A runtime may take sizes for equal that are not. Not every model runs on unequal ones.
+        chosen = {symbol: size for symbol in wanted} | {symbol: 1 + i for i, symbol in enumerate(counts)}
+        inputs = model_inputs(model, files, {**known, **chosen}, len(FIRST_AXIS))
+        try:
+            expected = run(session, inputs, list(names))
+        except FAILURES:
+            return
+        yield inputs, expected
         return
     where = f"on no size that was tried for {', '.join(wanted)}" if wanted else "on no random input"
     raise InputError(f"--check: the model runs {where}, expected inputs with --input{failure}")

@@ -57,11 +57,11 @@ RoiMax <pooled, spatial_scale> (X, rois) => (Y)
     least = ReduceMin <keepdims = 0> (sizes)
     is_empty = Equal(least, nothing)
     y = If (is_empty) <
-        then_branch = empty () => ($F[r, c, h, w] none)
+        then_branch = empty () => ($F[?, ?, ?, ?] none)
         {
             none = ConstantOfShape <value = $F[1] {0}> (y_shape)
         },
-        else_branch = full () => ($F[r, c, h, w] some)
+        else_branch = full () => ($F[?, ?, ?, ?] some)
         {
             some = portable.SomeRoisMax(x, batch, first, last, y_shape)
         }
@@ -174,15 +174,15 @@ SomeRoisMax (x, batch, first, last, y_shape) => (y)
     infinity = Constant <value = $F {inf}> ()
     is_finite = Less(sum, infinity)
     pooled_cells = If (is_finite) <
-        then_branch = finite () => ($F[m, c] plain) { plain = Identity(cells) },
-        else_branch = special () => ($F[m, d] both) { both = portable.Classified(cells) }
+        then_branch = finite () => ($F[?, ?] plain) { plain = Identity(cells) },
+        else_branch = special () => ($F[?, ?] both) { both = portable.Classified(cells) }
     >
 
     scalar = Constant <value = int64[0] {}> ()
     trips = Reshape(roi_count, scalar)
     always = Constant <value = bool {1}> ()
     rois = Loop (trips, always) <
-        body = pool_roi (int64 r, bool go_on) => (bool keep_on, $F[d, h, w] bins)
+        body = pool_roi (int64 r, bool go_on) => (bool keep_on, $F[?, ?, ?] bins)
         {
             keep_on = Identity(go_on)
             roi_batch = Gather(batch, r)
@@ -205,8 +205,8 @@ SomeRoisMax (x, batch, first, last, y_shape) => (y)
     stacked_shape = Concat <axis = 0> (any, pooled_channels, bins_y, bins_x)
     stacked = Reshape(rois, stacked_shape)
     y = If (is_finite) <
-        then_branch = was_finite () => ($F[r, c, h, w] as_is) { as_is = Identity(stacked) },
-        else_branch = was_special () => ($F[r, c2, h, w] joined)
+        then_branch = was_finite () => ($F[?, ?, ?, ?] as_is) { as_is = Identity(stacked) },
+        else_branch = was_special () => ($F[?, ?, ?, ?] joined)
         {
             joined = portable.Declassified <axis = [1]> (stacked)
         }
