@@ -303,3 +303,35 @@ def test_a_type_that_follows_from_a_sparse_initializer() -> None:
         assert_same(actual, expected)
     for form in ("native", "python"):
         assert_same(FORMS[form](model, feeds)[0], expected)
+
+
+CALLS = {
+    "adaptive pooling": """Pool <s: ints> (x, rois) => (y) {
+        sides = Constant <value_ints = @s> ()
+        z = org.openvinotoolkit.AdaptiveMaxPool(x, sides)
+        y = Relu(z)
+    }""",
+    "in another function": """Pool <s: ints> (x, rois) => (y) { y = local.Inner <s: ints = @s> (x, rois) }
+    <domain: "local", opset_import: ["": 17, "directml": 5]>
+    Inner <s: ints> (x, rois) => (y) {
+        axes = Constant <value_ints = [0, 1]> ()
+        table = Unsqueeze(rois, axes)
+        y = directml.RoiPooling <pooled_size: ints = @s, spatial_scale = 0.25> (x, table)
+    }""",
+}
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "portable, without control flow"])
+@pytest.mark.parametrize("function", CALLS.values(), ids=CALLS)
+def test_a_call_whose_type_nobody_declares(form: str, function: str) -> None:
+    """ONNX Runtime infers none through an operator of a domain that is not ONNX's."""
+    model = parser.parse_model(f"""<ir_version: 10, opset_import: ["": 17, "local": 1, "directml": 5]>
+    g (float[N,3,9,11] X, float[R,5] rois) => (float[n,3,h,w] Y) {{
+        called = local.Pool <s = [2, 3]> (X, rois)
+        Y = Neg(called)
+    }}
+    <domain: "local", opset_import: ["": 17, "org.openvinotoolkit": 8, "local": 1]>
+    {function}""")
+    (expected,) = onnx_maxpool.reference_evaluator(model).run(None, dict(FEEDS))
+    (found,) = FORMS[form](model, FEEDS)
+    assert_same(found, expected)

@@ -16,6 +16,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from onnx_maxpool.adapters.registration import config_entry, register, registered_bin_edges
 from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.facts import INDEX_ATTRIBUTE, INDEX_SPELLINGS, INFERS_INDEX_TYPES
+from onnx_maxpool.graph.call_types import declare_calls, undeclared_calls
 from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.nodes import OperatorNode, own_functions
 from onnx_maxpool.graph.reading import Model, check_ort_file, is_ort_format, names_not_utf_8, read_model
@@ -70,7 +71,8 @@ def load(
 
     If the model has a local function with the domain and name of one of our operators, in another domain than ai.onnx,
     the function runs instead of the operator, as without our library. The session then contains a copy of the model in
-    which the function has another name.
+    which the function has another name. It contains a copy too where a local function holds RoiPooling, MaxPooling1 or
+    AdaptiveMaxPool and the model does not declare the type of a call's output, which ONNX Runtime cannot infer.
 
     Ctrl-C does not stop a running node: KeyboardInterrupt is raised when the run is over. `RunOptions.terminate` takes
     effect between two nodes.
@@ -131,7 +133,10 @@ def _functions(implementation: Implementation) -> dict[str, PythonFunction | Non
 
 
 def _for_runtime(model: Model, options: ort.SessionOptions, check: bool) -> Model:
-    """What ONNX Runtime is given for a model: itself, or a copy whose own functions do not go by operators' names."""
+    """What ONNX Runtime is given for a model: itself, or a copy.
+
+    In a copy, own functions do not go by operators' names, and calls whose types ONNX Runtime cannot infer have them.
+    """
     named = config_entry(options, FORMAT_ENTRY)
     if named == "ORT" or (not named and is_ort_format(model)):
         if check and not named and not isinstance(model, bytes | onnx.ModelProto):
@@ -147,10 +152,12 @@ def _for_runtime(model: Model, options: ort.SessionOptions, check: bool) -> Mode
         survey = Survey(parsed)
         check_model(survey)
         check_index_types(survey.nodes)
-    if not own_functions(parsed):
+    undeclared = undeclared_calls(parsed)
+    if not own_functions(parsed) and not undeclared:
         return model
     copy = onnx.ModelProto()
     copy.CopyFrom(read_model(model, "load"))
+    declare_calls(copy, undeclared)
     rename_own_functions(copy)
     return copy
 
