@@ -69,6 +69,12 @@ def test_an_output_size_out_of_range_fails(run: Run, sizes: tuple[int, int]) -> 
             "to which onnx.version_converter can raise it",
         ),
         (
+            ADAPTIVE.replace('"" : 18', '"" : 12').replace("float[n, c", "bfloat16[n, c"),
+            None,
+            "node 'Y' in graph: to_portable: opset of ai.onnx is 12, expected 13 or newer for bfloat16, "
+            "to which onnx.version_converter can raise it",
+        ),
+        (
             '<ir_version: 8, opset_import: ["" : 18, "alien" : 1]> g (float[n,c,h,w] X, float[r,5] R) => '
             "(float[r,c,a,b] Y) "
             "{ Z = alien.Op(X) Y_1 = MaxRoiPool <pooled_shape = [2, 2]> (Z, R) Y = Cast <to = 1> (Y_1) }",

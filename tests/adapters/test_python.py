@@ -158,6 +158,15 @@ g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y, float[R,C,2,2] Y_mes
     assert_equal_outputs(proto, ROI_FEEDS)
 
 
+def test_names_that_only_a_type_is_left_of() -> None:
+    """Whoever takes a value out of a model may leave what the model declares of it."""
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 22]>
+g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) <int8[3] Y_python, int8[3] Y_message> {
+    [pool] Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+}""")
+    assert_equal_outputs(proto, ROI_FEEDS)
+
+
 def test_an_input_whose_type_is_not_known() -> None:
     proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 22, "com.microsoft": 1]>
 g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) {

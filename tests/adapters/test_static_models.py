@@ -97,6 +97,38 @@ def test_sizes_of_inner_values_that_only_the_model_knows() -> None:
     assert "MaxRoiPool" not in {node.op_type for node in to_portable(model, control_flow=False).graph.node}
 
 
+COMPUTED = """<ir_version: 10, opset_import: ["": 18]>
+    g (float[N, 192] flat, float[R, 5] rois) => (float[R, 3, 2, 2] Y) {
+        shape = Shape (flat)
+        axis = Constant <value_ints = [0]> ()
+        images = Gather (shape, axis)
+        rest = Constant <value = int64[3] {3, 8, 8}> ()
+        sides = Concat <axis = 0> (images, rest)
+        X = Reshape (flat, sides)
+        Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+    }"""
+
+
+def test_a_shape_that_the_graph_computes() -> None:
+    """As exporters write a Reshape."""
+    proto = parser.parse_model(COMPUTED)
+    x, rois = one_node.random_rois(np.random.default_rng(5), np.dtype("f"), (2, 3, 8, 8), 4, 1.0, special=False)
+    feeds: dict[str, Array] = {"flat": x.reshape(2, -1), "rois": rois}
+    expected = reference_evaluator(proto).run(None, dict(feeds))
+    assert_equal(in_onnxruntime(to_portable(proto, control_flow=False, dims={"N": 2, "R": 4}), feeds), expected)
+
+
+def test_a_shape_that_nobody_knows() -> None:
+    """The symbol for it is one that ONNX's inference made up."""
+    proto = parser.parse_model(
+        COMPUTED.replace("rest = Constant <value = int64[3] {3, 8, 8}> ()", "").replace(
+            "float[R, 5] rois", "float[R, 5] rois, int64[3] rest"
+        )
+    )
+    with pytest.raises(OperatorError, match="expected a known size for dimension [01] without control flow"):
+        to_portable(proto, control_flow=False, dims={"N": 2, "R": 4})
+
+
 def test_an_output_without_a_declared_type_gets_one() -> None:
     proto = parser.parse_model(ADAPTIVE.format(inputs="float[1, 1, 5, 6] X", sizes="given"))
     proto.graph.output[0].ClearField("type")

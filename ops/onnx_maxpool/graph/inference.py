@@ -44,11 +44,14 @@ def outline(model: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
-def infer_types(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with the types and shapes that ONNX infers; as it is where inference rejects it."""
+def infer_types(model: onnx.ModelProto, *, follow_shapes: bool = False) -> onnx.ModelProto:
+    """The model with the types and shapes that ONNX infers; as it is where inference rejects it.
+
+    To follow shapes is to know the shapes that nodes of the graph compute, as Shape, Gather and Concat do.
+    """
     register_schemas()
     try:
-        return shape_inference.infer_shapes(model)
+        return shape_inference.infer_shapes(model, data_prop=follow_shapes)
     except (shape_inference.InferenceError, RuntimeError, ValueError):
         return model
 

@@ -149,7 +149,7 @@ def model_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
 
 def names(graph: onnx.GraphProto) -> Iterator[str]:
     """Of the values and nodes in a graph and its subgraphs."""
-    for part in (graph.input, graph.output, graph.initializer):
+    for part in (graph.input, graph.output, graph.initializer, graph.value_info):
         yield from (value.name for value in part)
     yield from (tensor.values.name for tensor in graph.sparse_initializer)
     for node in graph.node:

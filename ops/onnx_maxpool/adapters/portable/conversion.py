@@ -93,7 +93,7 @@ def to_portable(
         converted.ClearField("functions")
         converted.functions.extend(small.functions)
     contradicted = drop_contradictions(small)
-    small = infer_types(small)
+    small = infer_types(small, follow_shapes=not control_flow)
     if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
     form = _Form(bin_edges, control_flow, max_pool_indices)
@@ -287,7 +287,7 @@ def declare_shapes(model: ModelProto) -> None:
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
     del small.graph.value_info[:]
-    inferred = {value.name: value for value in infer_types(small).graph.output}
+    inferred = {value.name: value for value in infer_types(small, follow_shapes=True).graph.output}
     for value in model.graph.output:
         found = inferred[value.name].type.tensor_type
         if found.HasField("shape") and all(dim.HasField("dim_value") for dim in found.shape.dim):

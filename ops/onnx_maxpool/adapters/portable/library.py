@@ -16,8 +16,8 @@ from onnx_maxpool.types import BinEdges, tensor_type
 DOMAIN = "portable"
 """Of the functions, within this package: nothing of it is left in a converted model."""
 
-OLDEST_OPSET = 11
-"""The oldest opset of ai.onnx in which the functions can be written: it brought Range."""
+OLDEST_OPSET, OLDEST_FOR_BFLOAT16 = 11, 13
+"""The oldest opsets of ai.onnx in which the functions can be written: they brought Range, and bfloat16 to Shape."""
 
 NARROW = ("int8", "uint8", "int16", "uint16")
 
@@ -42,9 +42,11 @@ def function_library(element_type: str, opset: int, bin_edges: BinEdges | None =
 
     Without `bin_edges`, those of ROIs are not among them. Raises OperatorError for an opset that is too old.
     """
-    if opset < OLDEST_OPSET:
+    oldest = OLDEST_FOR_BFLOAT16 if element_type == "bfloat16" else OLDEST_OPSET
+    if opset < oldest:
+        of_type = " for bfloat16" if oldest > OLDEST_OPSET else ""
         raise OperatorError(
-            f"to_portable: opset of ai.onnx is {opset}, expected {OLDEST_OPSET} or newer, "
+            f"to_portable: opset of ai.onnx is {opset}, expected {oldest} or newer{of_type}, "
             "to which onnx.version_converter can raise it"
         )
     computed = COMPUTED.get(element_type, element_type)

@@ -23,6 +23,9 @@ from onnx_maxpool.types import Array, BinEdges, Dims, dtype_of, type_name
 OLDEST_OPSET = 13
 """Of ai.onnx: it brought the axes of ReduceSum as an input, which newer ones have too."""
 
+INFERRED = "unk__"
+"""How the symbols begin that ONNX's inference makes up, for which nobody can give a size."""
+
 Types = Mapping[str, "TypeProto.Tensor"]
 
 
@@ -103,11 +106,11 @@ def _values(title: str, node: NodeProto, names: Sequence[str], types: Types) -> 
 def _what_is_open(dims: Dims | None) -> str:
     if dims is None:
         return "a rank that is not known, expected a known shape"
-    symbols = list(dict.fromkeys(dim for dim in dims if isinstance(dim, str)))
+    open_dims = {axis: dim for axis, dim in enumerate(dims) if not isinstance(dim, int)}
+    symbols = [dim for dim in dict.fromkeys(open_dims.values()) if dim is not None and not dim.startswith(INFERRED)]
     if symbols:
         return f"shape {shape(dims)}, expected a size for {' and '.join(symbols)}, as dims gives,"
-    axis = dims.index(None)
-    return f"shape {shape(dims)}, expected a known size for dimension {axis}"
+    return f"shape {shape(dims)}, expected a known size for dimension {next(iter(open_dims))}"
 
 
 def _plain(value: Any) -> Any:
