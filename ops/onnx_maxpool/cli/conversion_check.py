@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,7 @@ def check_conversion(
     `model` is the original, `ours` its `original_session`; both are there before the converted model, which may take
     the original's place. That one runs without our library. Graph optimizations are off in both, so that all other
     operators compute alike. Symbolic dimensions have the sizes in `dims`; for the others there are three runs of
-    different sizes, and one in which no two numbers of images or ROIs are equal, if the model runs on these. Raises
+    different sizes, and two in which no two numbers of images or ROIs are equal, if the model runs on these. Raises
     InputError where the model runs on no size that is tried, and what `model_inputs` and the
     runs raise.
     """
@@ -98,18 +99,15 @@ def _runs(
         except FAILURES as error:
             failure = f": {error}"
             continue
-        yield from found
         counts = [symbol for symbol in wanted if symbols[symbol]]
-        if len(counts) < 2:
-            return
-        # A runtime may take sizes for equal that are not. Not every model runs on unequal ones.
-        chosen = {symbol: size for symbol in wanted} | {symbol: 1 + i for i, symbol in enumerate(counts)}
-        inputs = model_inputs(model, files, {**known, **chosen}, len(FIRST_AXIS))
-        try:
-            expected = run(session, inputs, list(names))
-        except FAILURES:
-            return
-        yield inputs, expected
+        # A runtime may take sizes for equal that are not, and give memory of one tensor to a larger or smaller one. Not
+        # every model runs on unequal sizes.
+        for order in (counts, counts[::-1]) if len(counts) > 1 else ():
+            chosen = dict.fromkeys(wanted, size) | {symbol: 1 + i for i, symbol in enumerate(order)}
+            inputs = model_inputs(model, files, {**known, **chosen}, len(FIRST_AXIS))
+            with contextlib.suppress(*FAILURES):
+                found.insert(0, (inputs, run(session, inputs, list(names))))
+        yield from found
         return
     where = f"on no size that was tried for {', '.join(wanted)}" if wanted else "on no random input"
     raise InputError(f"--check: the model runs {where}, expected inputs with --input{failure}")
