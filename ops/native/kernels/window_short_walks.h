@@ -1,13 +1,15 @@
 // What a walk keeps in registers, of windows whose sides are known when code is compiled.
 #pragma once
 
-#include "kernels/window_short.h"
+#include "kernels/window_walk_choice.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
 // What a walk over so many vectors knows (window_walk.h says what it is asked for), of windows of `height` rows and
 // `length` columns, which start one row and one column apart. Where `length` is 0 the job knows it, at most `kMost`.
+// Windows of three columns, as many as the map has, may take one column before their own and one behind it: then those
+// that fill vectors are all that is read of a row.
 template <class Lane, bool indexed, int height, int length, int vectors_, int kMost>
 class ShortWalk {
   using Best = Cells<Lane, indexed>;
@@ -16,7 +18,8 @@ class ShortWalk {
   static constexpr int step = 1, vectors = vectors_, kRead = vectors, kEdge = 1;
 
   template <class Parts>
-  ShortWalk(const PoolJob& job, const Parts&) : length_(job.columns.length) {}
+  ShortWalk(const PoolJob& job, const Parts&)
+      : length_(job.columns.length), takes_neighbours_(takes_neighbours<Lane, indexed>(job)) {}
 
   static constexpr int64_t beyond() { return 0; }
 
@@ -40,6 +43,7 @@ class ShortWalk {
   }
 
   ONNX_MAXPOOL_INLINE void windows(const Best* here, Best* edge, Best* found) const {
+    if ((length == 0 || length == 3) && takes_neighbours_) return windows_with_neighbours(here, found);
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) found[v] = window(here[v], v + 1 < vectors ? here[v + 1] : edge[0]);
     edge[0] = here[0];
@@ -72,6 +76,15 @@ class ShortWalk {
     return slid<3>(here, next);
   }
 
+  ONNX_MAXPOOL_INLINE static void windows_with_neighbours(const Best* here, Best* found) {
+    const Best none = padding<Lane, indexed>();
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      const Best &before = v > 0 ? here[v - 1] : none, &next = v + 1 < vectors ? here[v + 1] : none;
+      found[v] = either(either(slid_up(before, here[v]), here[v]), slid_down<1>(here[v], next));
+    }
+  }
+
   template <int columns>
   ONNX_MAXPOOL_INLINE static Best slid(const Best& here, const Best& next) {
     if constexpr (columns <= 5) {
@@ -86,6 +99,7 @@ class ShortWalk {
   }
 
   const int64_t length_;
+  const bool takes_neighbours_;
   // The best of the last row, of the last two, ..., of those that the next windows have.
   Best known_[kKept > 0 ? kKept : 1][kRead];
 };

@@ -36,7 +36,8 @@ bool is_stepped(const PoolAxis& rows, const PoolAxis& columns) {
 template <class Lane, int step>
 constexpr int kSteppedAtOnce = (kVectorBytes == 64 && kAreNumbers<Lane> ? 8 : 4) / step;
 
-// Whether each window takes its first column from the window before, and no window any of the next.
+// Whether each window takes its first column from the window before, and no window any of the next. Of others,
+// takes_neighbours() tells.
 template <class Lane, bool indexed>
 bool takes_column_before(const PoolJob& job) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);

@@ -36,6 +36,51 @@ bool leaves_near_caches(const PoolJob& job, int64_t element_size) {
 template <class Lane, bool indexed>
 constexpr bool kHasTails = sizeof(Lane) >= 4 && (kVectorBytes == 64 ? indexed : kVectorBytes == 32 && !indexed);
 
+// Rows and columns, of windows that start one cell apart and have code of their own. With indices larger ones were no
+// faster.
+template <class Lane, bool indexed>
+constexpr int kMostShortSide = indexed                                   ? 3
+                               : kVectorBytes == 64 && sizeof(Lane) >= 4 ? 7
+                               : sizeof(Lane) == 8                       ? 3
+                               : kVectorBytes == 32 && sizeof(Lane) == 4 ? 7
+                                                                         : 5;
+
+// With AVX-512 oblongs of wide keys take as long by doubling as by code of their own, unless they have positions.
+template <class Lane, bool indexed>
+constexpr bool kWalksOblongs = indexed || kAreNumbers<Lane> || kVectorBytes < 64 || sizeof(Lane) < 4;
+
+// Whether windows have code of their own: small squares, and oblongs or windows further apart where it is worth it.
+template <class Lane, bool indexed>
+bool has_own_walk(const PoolJob& job) {
+  const PoolAxis &rows = job.rows, &columns = job.columns;
+  if (indexed && has_slices(job)) return false;  // they trust in the order of positions
+  if (is_stepped<Lane>(rows, columns)) return true;
+  constexpr int kMost = kMostShortSide<Lane, indexed>;
+  if (!slides_by_one(rows) || rows.length > kMost || !slides_by_one(columns) || columns.length > kMost) return false;
+  return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
+}
+
+// Vectors of windows that start one cell apart, which are walked at once: as many as there are registers for, or fewer,
+// where their code is not worth its size. A line of 64 windows with padding may take five.
+template <class Lane, bool indexed>
+constexpr int short_at_once(int64_t height, bool are_squares) {
+  const bool is_small = height <= 3 && (are_squares || indexed);
+  if (kVectorBytes == 64 && kAreNumbers<Lane>) return is_small ? 5 : 4;
+  return kAreNumbers<Lane> || is_small ? 2 : 1;
+}
+
+// The same as takes_column_before() of windows that start one column apart: of three columns, as many as the map has.
+template <class Lane, bool indexed>
+bool takes_neighbours(const PoolJob& job) {
+  constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
+  const PoolAxis &rows = job.rows, &columns = job.columns;
+  if (columns.first != -1 || columns.length != 3 || columns.count != columns.size || columns.count % kLanes != 0) {
+    return false;
+  }
+  return slides_by_one(columns) && has_own_walk<Lane, indexed>(job) &&
+         columns.count <= kLanes * short_at_once<Lane, indexed>(rows.length, rows.length == columns.length);
+}
+
 // Of a line: vectors of windows, and of the map's columns that these reach, in groups of as many as windows are columns
 // apart. No window reaches further than into the next group. So many vectors of the last group have no such column.
 // `column` is the first that is read: not the first window's where windows take one from the window before.
@@ -46,7 +91,7 @@ template <class Lane, bool indexed>
 WalkVectors walk_vectors(const PoolJob& job) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   const PoolAxis& columns = job.columns;
-  const bool takes_before = takes_column_before<Lane, indexed>(job);
+  const bool takes_before = takes_column_before<Lane, indexed>(job) || takes_neighbours<Lane, indexed>(job);
   const int64_t written = (columns.count + kLanes - 1) / kLanes, column = columns.first + takes_before,
                 reached = reach_of(columns) - takes_before;
   const int64_t wanted = min(reached, columns.size - column), step = columns.step;
@@ -80,30 +125,6 @@ int64_t tails_at_once(const PoolJob& job, int64_t element_size) {
            planes * rows.size * columns.size * element_size <= kNear;
   };
   return fit(4) ? 4 : fit(2) ? 2 : 0;
-}
-
-// Rows and columns, of windows that start one cell apart and have code of their own. With indices larger ones were no
-// faster.
-template <class Lane, bool indexed>
-constexpr int kMostShortSide = indexed                                   ? 3
-                               : kVectorBytes == 64 && sizeof(Lane) >= 4 ? 7
-                               : sizeof(Lane) == 8                       ? 3
-                               : kVectorBytes == 32 && sizeof(Lane) == 4 ? 7
-                                                                         : 5;
-
-// With AVX-512 oblongs of wide keys take as long by doubling as by code of their own, unless they have positions.
-template <class Lane, bool indexed>
-constexpr bool kWalksOblongs = indexed || kAreNumbers<Lane> || kVectorBytes < 64 || sizeof(Lane) < 4;
-
-// Whether windows have code of their own: small squares, and oblongs or windows further apart where it is worth it.
-template <class Lane, bool indexed>
-bool has_own_walk(const PoolJob& job) {
-  const PoolAxis &rows = job.rows, &columns = job.columns;
-  if (indexed && has_slices(job)) return false;  // they trust in the order of positions
-  if (is_stepped<Lane>(rows, columns)) return true;
-  constexpr int kMost = kMostShortSide<Lane, indexed>;
-  if (!slides_by_one(rows) || rows.length > kMost || !slides_by_one(columns) || columns.length > kMost) return false;
-  return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
 }
 
 }  // namespace

@@ -120,12 +120,7 @@ class Walks {
   // Of `height` rows and `length` columns; 0 where only the job knows how many.
   template <int height, int length, class Write>
   ONNX_MAXPOOL_INLINE void pool_columns(const Band& band, const Write& write) {
-    // As many as there are registers for, or fewer, where their code is not worth its size. A line of 64 windows with
-    // padding takes five.
-    constexpr bool kIsSquare = length > 0, kIsSmall = height <= 3 && (kIsSquare || indexed);
-    constexpr int kAtOnce = kVectorBytes == 64 && kAreNumbers<Lane> ? (kIsSmall ? 5 : 4)
-                            : kAreNumbers<Lane> || kIsSmall         ? 2
-                                                                    : 1;
+    constexpr int kAtOnce = short_at_once<Lane, indexed>(height, length > 0);
     each_walk<kAtOnce>(band, [&](auto number, int64_t first) ONNX_MAXPOOL_INLINED {
       walk_.template walk<ShortWalk<Lane, indexed, height, length, number.value, kMost>>(band, first, write);
     });
