@@ -44,14 +44,14 @@ NOT_KEPT = {
 
 PAGE = """# {name}
 
-What {name} does otherwise. Each section can be copied into an issue by itself: it has the inputs, the answer with its
+How {name} differs. Each section can be copied into an issue by itself: it has the inputs, the answer with its
 reasons, and a program that needs no part of onnx-maxpool. `onnx-maxpool conformance --backend {backend}` asks the same
 questions of the version that you have.
 """
 
 INDEX = """# Findings
 
-What other runtimes do otherwise, each with the smallest model and inputs that show it, why the answer is so, and
+How other runtimes differ. Each finding has the smallest model and inputs that show it, the reason for the answer, and
 a program that runs with the runtime, onnx and NumPy. `onnx-maxpool conformance --bugs DIR` wrote the reports, and
 `scripts/write_findings.py` ran each program, without this package, and saw the difference. Each runtime has a page,
 with a section for each finding.

@@ -1,4 +1,4 @@
-"""Files that are written as a whole."""
+"""Files that are written as a whole, and paths that are not text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from onnx_maxpool.errors import printable
+
 
 def replaced_by(path: Path) -> Path:
     """Where the file goes that takes the place of what stands at `path`: where that is a link, to what it leads to."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def check_utf_8(path: str | os.PathLike[str], error: type[Exception]) -> None:
+    """Raise `error`, which takes a message, for a path that is not UTF-8: on Linux names are any bytes."""
+    text = os.fsdecode(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        said = f"{printable(text)} is not UTF-8, expected a path that is, as ONNX Runtime and Arrow take no other"
+        raise error(said) from None
 
 
 @contextmanager
@@ -23,7 +35,8 @@ def replacing(path: Path) -> Iterator[Path]:
     where the folder cannot be written to.
     """
     target = replaced_by(path)
-    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
+    # Not with the file's name in the folder's, which would be too long where that one is nearly so.
+    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=target.parent) as folder:
         unfinished = Path(folder, path.name)
         yield unfinished
         if target.exists():

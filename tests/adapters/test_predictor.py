@@ -61,6 +61,24 @@ def test_no_rows() -> None:
     assert {name: len(values) for name, values in result.items()} == {"id": 0, "pooled": 0, "best": 0}
 
 
+def test_outputs_of_no_rows_go_with_those_of_others() -> None:
+    """Where a row's shape is known: other columns are lists, with rows too where the shapes differ."""
+    proto = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 22]>
+        g (float[N,3,H,W] X) => (bfloat16[N,3,1,1] best, int64[N] first, float[N,3,H,W] same) {
+            most = GlobalMaxPool (X)
+            best = Cast <to = 16> (most)
+            flat = Flatten <axis = 1> (X)
+            first = ArgMax <axis = 1, keepdims = 0> (flat)
+            same = Identity (X)
+        }""")
+    predictor = Predictor(proto)
+    some, none = (predictor({"X": np.zeros((rows, 3, 4, 4), np.float32)}) for rows in (2, 0))
+    for name, shape in {"best": (0, 3, 1, 1), "first": (0,)}.items():
+        assert (none[name].shape, none[name].dtype) == (shape, some[name].dtype)
+        assert_same(np.concatenate([some[name], none[name]]), some[name])
+    assert none["same"] == []
+
+
 @pytest.mark.parametrize("name", [name for name in MODELS if name.startswith(("max_roi_pool", "roi_pooling"))])
 def test_every_version_and_type(name: str) -> None:
     """RoiPooling's (1, 1, R, 5) and bfloat16 too."""

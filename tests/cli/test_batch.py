@@ -21,6 +21,7 @@ from support.rows import (
     SLOW,
     Command,
     DiesOn,
+    arrays,
     assert_output_matches,
     batch_command,
     ragged_rows,
@@ -120,6 +121,43 @@ def test_a_type_that_arrow_permutes(tmp_path: Path) -> None:
     pq.write_table(given, tmp_path / "in.parquet")
     run_here(tmp_path)
     assert_output_matches(batch, read_output(tmp_path / "out"))
+
+
+MASKED = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    masked (float[N,1,4,6] X, bool[N,1,4,6] mask, float[R,5] rois)
+    => (float[R,1,2,3] pooled, bool[N,1,4,6] others) <float[1] nothing = {0}> {
+        kept = Where (mask, X, nothing)
+        pooled = MaxRoiPool <pooled_shape = [2, 3]> (kept, rois)
+        others = Not (mask)
+    }""")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 1, 3, 2)], ids=["in order", "permuted"])
+def test_bool_tensors_go_in_and_come_out(order: tuple[int, ...], tmp_path: Path) -> None:
+    rng = np.random.default_rng(16)
+    images, mask = rng.standard_normal((5, 1, 4, 6), np.float32), rng.random((5, 1, 4, 6)) > 0.5
+    boxes = [np.array([[0, 0, 5, 3]] * (i % 3), np.float32).reshape(-1, 4) for i in range(5)]
+    in_memory = mask.transpose(order)
+    kind = pa.fixed_shape_tensor(pa.bool_(), in_memory.shape[1:], permutation=[axis - 1 for axis in order[1:]])
+    given = {
+        "X": pa.FixedShapeTensorArray.from_numpy_ndarray(images),
+        "mask": pa.ExtensionArray.from_storage(
+            kind, pa.FixedSizeListArray.from_arrays(pa.array(in_memory.ravel()), 24)
+        ),
+        "rois": pa.array([part.tolist() for part in boxes], pa.list_(pa.list_(pa.float32()))),
+    }
+    onnx.save_model(MASKED, tmp_path / "head.onnx")
+    for expected in (~mask, mask):  # the output of the first run is the input of the second
+        pq.write_table(pa.table(given), tmp_path / "in.parquet", row_group_size=2)
+        run_here(tmp_path, existing="overwrite", part_rows=2)
+        found = pq.read_table(tmp_path / "out").sort_by([("input_row", "ascending")])
+        others = found.column("others").combine_chunks()
+        np.testing.assert_array_equal(np.array(others.storage.to_pylist()).reshape(mask.shape), expected)
+        for row, pooled in enumerate(arrays(found.column("pooled"))):
+            kept = np.where(expected[row], 0, images[row])
+            largest = kept.reshape(1, 2, 2, 3, 2).max(axis=(2, 4))
+            np.testing.assert_array_equal(pooled, np.broadcast_to(largest, (len(boxes[row]), 1, 2, 3)))
+        given["mask"] = others
 
 
 # Nothing lost
@@ -333,6 +371,26 @@ def test_rows_that_are_no_boxes(rois: list[Any], said: str, tmp_path: Path) -> N
     pq.write_table(given, tmp_path / "in.parquet")
     with pytest.raises(InputError, match=f"in.parquet, {said}"):
         run_here(tmp_path)
+
+
+@pytest.mark.parametrize("form", ["fixed", "variable"])
+def test_a_tensor_with_a_null(form: str, tmp_path: Path) -> None:
+    """Arrow allows it, and pyarrow reads a zero or a NaN."""
+    batch = write_input(tmp_path, rows=2)
+    values = [None, *np.stack(batch["X"]).ravel().tolist()[1:]]
+    storage = pa.FixedSizeListArray.from_arrays(pa.array(values, pa.float32()), 3 * 12 * 16)
+    images = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.float32(), (3, 12, 16)), storage)
+    field = pa.field("X", images.type)
+    if form == "variable":
+        rows = storage.cast(pa.list_(pa.float32()))
+        shapes = pa.array([[3, 12, 16]] * 2, pa.list_(pa.int32(), 3))
+        images = pa.StructArray.from_arrays([rows, shapes], ["data", "shape"])
+        metadata = {"ARROW:extension:name": "arrow.variable_shape_tensor", "ARROW:extension:metadata": "{}"}
+        field = pa.field("X", images.type, metadata=metadata)
+    pq.write_table(table(batch).set_column(1, field, images), tmp_path / "in.parquet")
+    with pytest.raises(RowError, match=r"row 0: column 'X' has a null among its numbers, expected none"):
+        run_here(tmp_path)
+    assert run_here(tmp_path, on_error="skip", existing="overwrite").written == 1
 
 
 @pytest.mark.parametrize("bad", ["a.npz", "b.npz"])

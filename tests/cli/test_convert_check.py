@@ -92,9 +92,9 @@ def test_counts_that_only_seem_equal(
     monkeypatch.setattr(roi, "TEXTS", texts)
     function_library.cache_clear()
     model, out = tmp_path / "two.onnx", tmp_path / "out.onnx"
-    text = '''<ir_version: 8, opset_import: ["": 18]>
+    text = """<ir_version: 8, opset_import: ["": 18]>
         two (float[N, 3, 8, 8] X, float[K, 5] a, float[L, 5] b) => (float[K, 3, h, w] Y, float[L, 3, h, w] Z)
-        { Y = MaxRoiPool <pooled_shape = [2, 2]> (X, a) Z = MaxRoiPool <pooled_shape = [2, 2]> (X, b) }'''
+        { Y = MaxRoiPool <pooled_shape = [2, 2]> (X, a) Z = MaxRoiPool <pooled_shape = [2, 2]> (X, b) }"""
     onnx.save(parser.parse_model(text), model)
     code, _, err = run(capsys, "convert", model, out, "--check")
     function_library.cache_clear()

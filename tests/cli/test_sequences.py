@@ -67,6 +67,27 @@ def test_outputs_are_saved(model: Path, inputs: list[str], capsys: pytest.Captur
             np.testing.assert_array_equal(np.concatenate([saved["S[0]"], saved["S[1]"]]), saved["Y"])
 
 
+def test_outputs_take_the_place_of_earlier_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sequence has as many tensors as it has in the run."""
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[N] X) => (seq(float[1]) S, float[N] Y) { S = SplitToSequence <axis = 0> (X)  Y = Identity (X) }""")
+    onnx.save_model(model, tmp_path / "model.onnx")
+    run = ("run", tmp_path / "model.onnx", "--out", tmp_path / "out")
+    for count in (2, 4, 1, 2):
+        called(capsys, *run, "--dim", f"N={count}")
+        files = [onnx.load_tensor(tmp_path / "out" / f"output_{i}.pb") for i in range(count + 1)]
+        assert [file.name for file in files] == [*(f"S[{i}]" for i in range(count)), "Y"]
+        assert len(list((tmp_path / "out").iterdir())) == len(files)
+    other = tmp_path / "out" / "output_3.pb"
+    for content in (onnx.numpy_helper.from_array(np.zeros(1), "T[0]").SerializeToString(), b"no tensor"):
+        other.write_bytes(content)
+        with pytest.raises(SystemExit) as ended:
+            main([*map(str, run), "--dim", "N=3"])
+        said = f"{tmp_path}/out has output_3.pb, expected only outputs of this model: give another folder\n"
+        assert (ended.value.code, capsys.readouterr().err) == (2, said)
+        assert other.read_bytes() == content
+
+
 def test_a_conversion_is_checked(model: Path, inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     text = called(capsys, "convert", model, model.with_name("out.onnx"), "--check", *inputs)
     assert text.splitlines()[-1] == "equal in every cell"

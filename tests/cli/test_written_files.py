@@ -128,6 +128,15 @@ def test_numbers_that_are_no_bytes_go_to_the_data(tmp_path: Path) -> None:
         np.testing.assert_array_equal(numpy_helper.to_array(tensor), values[tensor.data_type])
 
 
+def test_a_name_as_long_as_names_may_be(tmp_path: Path, command: Command) -> None:
+    path = with_data(tmp_path / "m.onnx", "w.data")
+    for out in (tmp_path / f"{'a' * 245}.onnx", tmp_path / f"{'b' * 251}.npz"):
+        to_npz = ("run", path, "--dim", "R=1", "--out", out)
+        assert command(*(to_npz if out.suffix == ".npz" else ("convert", path, out)))[0] == 0
+        assert out.is_file()
+    assert len(list(tmp_path.iterdir())) == 5  # two models with their data, and outputs
+
+
 def test_outputs_are_replaced_whole(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     onnx.save_model(model(), tmp_path / "m.onnx")
     run = ("run", tmp_path / "m.onnx", "--dim", "R=3", "--out")

@@ -56,9 +56,9 @@ def test_types_are_inferred_once(
 ) -> None:
     infer_shapes, inferred = onnx.shape_inference.infer_shapes, []
 
-    def counted(model: onnx.ModelProto, *arguments: Any) -> onnx.ModelProto:
+    def counted(model: onnx.ModelProto, **options: Any) -> onnx.ModelProto:
         inferred.append(model)
-        return infer_shapes(model, *arguments)
+        return infer_shapes(model, **options)
 
     monkeypatch.setattr(onnx.shape_inference, "infer_shapes", counted)
     form(MODELS[name].builder())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -146,6 +147,27 @@ def test_tables_are_up_to_date() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def needed(extra: str) -> set[str]:
+    """The packages that pip installs for an extra, those of extras that it stands for included."""
+    found: set[str] = set()
+    for line in importlib.metadata.requires("onnx-maxpool") or []:
+        name, others, of = re.findall(r"""^([\w.-]+)(?:\[([\w,-]+)\])?.*?(?:extra == ["']([\w-]+)["'])?$""", line)[0]
+        if of != extra:
+            continue
+        found |= set().union(*map(needed, others.split(","))) if name == "onnx-maxpool" else {name}
+    return found
+
+
+def test_what_to_install_instead_of_an_extra() -> None:
+    """With another build of ONNX Runtime, an extra would install `onnxruntime`."""
+    page = (ROOT / "docs" / "guides" / "install.md").read_text()
+    table = dict(re.findall(r"^\| `(\w+)` \| `pip install (.*)` \|$", page, re.MULTILINE))
+    described = re.findall(r"^\| `(\w+)` \| (?!`pip install)", page, re.MULTILINE)
+    assert set(table) == set(described) != set()
+    for extra, packages in table.items():
+        assert {re.split(r"[\[<>=]", package.strip('"'))[0] for package in packages.split()} == needed(extra), extra
+
+
 RECIPES = ROOT / "docs" / "guides" / "recipes.md"
 
 
@@ -160,7 +182,8 @@ def test_triton_parses_its_configuration() -> None:
 
     (text,) = re.findall(r"^```text\n(name: .*?)^```", RECIPES.read_text(), re.DOTALL | re.MULTILINE)
     config = text_format.Parse(text, model_config_pb2.ModelConfig())
-    assert list(config.model_operations.op_library_filename) == ["libonnx_maxpool.so"]
+    # The backend gives it to ONNX Runtime as it is: a name without a folder would be looked for where the system looks.
+    assert list(config.model_operations.op_library_filename) == ["/models/fast_rcnn/libonnx_maxpool.so"]
 
 
 TROUBLESHOOTING = (ROOT / "docs" / "troubleshooting.md").read_text()

@@ -79,6 +79,15 @@ def static_with_computed_size() -> object:
     return onnx_maxpool.to_portable(parser.parse_model(text), control_flow=False)
 
 
+def static_max_pool(attributes: str) -> Callable[[], object]:
+    """ai.onnx's MaxPool, whose index the model has as an output."""
+    text = f"""<ir_version: 8, opset_import: ["": 17]>
+        g (float[1, 1, 5, 6] X) => (float[n, c, a, b] Y, int64[n, c, a, b] Indices) {{
+            Y, Indices = MaxPool <kernel_shape = [2, 2], {attributes}> (X)
+        }}"""
+    return lambda: onnx_maxpool.to_portable(parser.parse_model(text), control_flow=False, max_pool_indices=True)
+
+
 def beside_bfloat16() -> ort.InferenceSession:
     """A model of values that ONNX Runtime does not run together by one of its functions."""
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
@@ -380,6 +389,20 @@ BAD_ARGUMENTS = (
         "node 'Y' in graph: AdaptiveMaxPool: output_size is computed, "
         "expected a constant of the model, as there is to be no control flow",
         static_with_computed_size,
+    ),
+    BadArgument(
+        "to_portable",
+        "a MaxPool whose window has a cell again and again",
+        OperatorError,
+        "node 'Y' in graph: MaxPool: dilations is [0,1], expected integers of at least 1",
+        static_max_pool("dilations = [0, 1]"),
+    ),
+    BadArgument(
+        "to_portable",
+        "a MaxPool whose windows go backward",
+        OperatorError,
+        "node 'Y' in graph: MaxPool: strides is [1,-1], expected integers of at least 1",
+        static_max_pool("strides = [1, -1]"),
     ),
     BadArgument(
         "to_python_ops",

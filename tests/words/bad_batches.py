@@ -239,11 +239,13 @@ def write_tables(folder: Path) -> None:
     """What the commands find beside the files of `write_files`."""
     boxes = pa.array([[[0, 0, 1, 1]]], pa.list_(pa.list_(pa.float32())))
     images = pa.FixedShapeTensorArray.from_numpy_ndarray(X)
+    permuted = pa.fixed_shape_tensor(pa.float32(), (4, 4, 1), permutation=[1, 2, 0])
     tables = {
         "rows": {"X": images, "rois": boxes},
         "images": {"X": images},
         "double": {"X": images, "rois": boxes.cast(pa.list_(pa.list_(pa.float64())))},
         "rank": {"X": boxes, "rois": boxes},
+        "permuted": {"X": pa.ExtensionArray.from_storage(permuted, images.storage), "rois": boxes},
         "wide": {"X": images, "rois": pa.array([[[0, 0, 0]]], pa.list_(pa.list_(pa.float32(), 3)))},
         "large": {"X": pa.FixedShapeTensorArray.from_numpy_ndarray(np.zeros((1, 1, 5, 4), np.float32)), "rois": boxes},
         "named": {"X": images, "rois": boxes, "Y": boxes},
@@ -288,6 +290,12 @@ BAD_COMMANDS = (
         "a column of texts",
         "batch pool.onnx texts.parquet out",
         "texts.parquet: column 'X' is string, expected numbers of type float as tensors or nested lists",
+    ),
+    BadCommand(
+        "a column whose dimensions are not known for sure",
+        "batch pool.onnx permuted.parquet out",
+        "permuted.parquet: column 'X' has the permutation [1,2,0], expected one that is its own inverse, "
+        "because pyarrow writes the inverse of others",
     ),
     BadCommand(
         "a column of another rank",

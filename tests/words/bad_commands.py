@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import external_data_helper, numpy_helper, parser
+from onnx import TensorProto, external_data_helper, numpy_helper, parser
 from words.bad_arguments import OPERATORS, X, model
 
 
@@ -51,6 +51,8 @@ def write_files(folder: Path) -> None:
     np.save(folder / "double.npy", X.astype(np.float64))
     (folder / "empty.npz").touch()
     (folder / "folder").mkdir()
+    (folder / "data").mkdir()
+    (folder / "data" / "input_0.pb").write_bytes(TensorProto(data_type=99, name="X").SerializeToString())
     (folder / "others").mkdir()
     (folder / "others" / "output_7.pb").touch()
 
@@ -103,6 +105,17 @@ BAD_COMMANDS = (
         "an empty file",
         f"{RUN} --input empty.npz",
         "--input empty.npz: empty.npz is not a readable .npz file: File is not a zip file",
+    ),
+    BadCommand(
+        "a tensor of a type that ONNX does not have",
+        f"{RUN} --input X=data/input_0.pb",
+        "--input X=data/input_0.pb: data/input_0.pb is not a readable .pb file: "
+        "its element type is 99, expected one of ONNX's",
+    ),
+    BadCommand(
+        "a folder with such a tensor",
+        f"{RUN} --input data",
+        "--input data: data/input_0.pb is not a readable .pb file: its element type is 99, expected one of ONNX's",
     ),
     BadCommand("a folder without inputs", f"{RUN} --input folder", "--input folder: the folder has no input_0.pb"),
     BadCommand(

@@ -5,6 +5,7 @@ Only data: test_bad_model.py takes each row through every interface.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,6 +146,20 @@ COMPLETE = model().SerializeToString()
 BAD_MODELS = (
     BadModel("no such file", FileNotFoundError, "[Errno 2] No such file or directory: '{path}'", lambda folder: None),
     BadModel("a folder", IsADirectoryError, "[Errno 21] Is a directory: '{path}'", lambda f: (f / NAME).mkdir()),
+    BadModel(
+        "a pipe",
+        ModelError,
+        "{path} is a device or a pipe, expected a file",
+        lambda folder: os.mkfifo(folder / NAME),
+    ),
+    BadModel(
+        "a path that is not UTF-8",
+        ModelError,
+        "{outside}/folder/r\\udce9seau.onnx is not UTF-8, "
+        "expected a path that is, as ONNX Runtime and Arrow take no other",
+        lambda folder: None,
+        name="r\udce9seau.onnx",
+    ),
     BadModel("an empty file", ModelError, f"{NOT_A_MODEL}: it has no graph", bytes_of(b"")),
     BadModel("a text", ModelError, NOT_PROTOBUF, bytes_of(b"not a model")),
     BadModel(

@@ -23,7 +23,7 @@ from onnx_maxpool.graph.reading import Model, is_ort_format, read_model
 from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.locks import ForkSafeLock
 from onnx_maxpool.processes import MOST_THREADS
-from onnx_maxpool.types import Array, BinEdges, tensor_type, whole_number
+from onnx_maxpool.types import Array, BinEdges, dtype_of, tensor_type, whole_number
 from onnx_maxpool.windows import check_bin_edges
 
 
@@ -35,7 +35,7 @@ class Predictor:
     `collate` does it, and outputs with one entry for each ROI are split. The result contains the model's outputs, and
     the columns that are not inputs, unchanged. The column of an output is one array (N, ...) if it has one entry for
     each row and all have one shape. Otherwise it is a list of N arrays: `(r, C, h, w)`, and `(0, C, h, w)` for a row
-    without ROIs.
+    without ROIs. A batch without rows has an array (0, ...) where the model tells a row's shape, else an empty list.
 
     Arrays have the element types of the inputs; lists of Python numbers are converted. An input of rank 0, and a list
     of a fixed length, belong to a whole run: rows with different values run separately. All rows run separately if the
@@ -199,9 +199,13 @@ def _parts(each: BatchOutput, output: Array, rows: int, counts: Sequence[int]) -
 
 def _joined(each: BatchOutput, parts: Array | list[Array]) -> Array | list[Array]:
     """An output's column."""
-    if each.kind != "row" or isinstance(parts, np.ndarray) or len({part.shape for part in parts}) != 1:
+    if each.kind != "row" or isinstance(parts, np.ndarray):
         return parts
-    return np.stack(parts)
+    if not parts:
+        sizes = [dim for dim in each.dims or () if isinstance(dim, int)]
+        is_known = each.dims is not None and len(sizes) == len(each.dims) and each.type != "undefined"
+        return np.empty((0, *sizes), dtype_of(each.type)) if is_known else parts
+    return np.stack(parts) if len({part.shape for part in parts}) == 1 else parts
 
 
 def _said(error: Exception) -> str:

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onnx_maxpool.adapters.collation import BOX_COLUMNS, EXPECTED_BOXES
-from onnx_maxpool.batch.tensors import ARROW_TYPES, VARIABLE, extension, known_dims, permutation, rows_of, value_type
+from onnx_maxpool.batch.tensors import ARROW_TYPES, check_permutation, extension, known_dims, rows_of, value_type
 from onnx_maxpool.errors import InputError, listing, shape
+from onnx_maxpool.files import check_utf_8
 from onnx_maxpool.graph.batching import Batching, BatchInput
 from onnx_maxpool.npz import read_npz
 from onnx_maxpool.types import Dims
@@ -80,7 +81,8 @@ def find_input(path: Path, batching: Batching, part_rows: int) -> Input:
     """The parts of a Parquet file, or of a folder of Parquet or of .npz files, checked as far as their headers say.
 
     A part has consecutive row groups of one file, or .npz files, with `part_rows` rows at most; a larger row group is a
-    part of its own. Raises InputError for an input without files, and for columns that are not what the model takes.
+    part of its own. Raises InputError for an input without files, for a file whose path is not UTF-8, which the output
+    could not name, and for columns that are not what the model takes.
     """
     if not path.is_dir():
         files = [path] if path.suffix == ".parquet" and path.exists() else []
@@ -95,6 +97,7 @@ def find_input(path: Path, batching: Batching, part_rows: int) -> Input:
         raise InputError(f"{path} has both {' and '.join(kinds)} files, expected one kind")
     digest = hashlib.sha256()
     for file in files:
+        check_utf_8(file.absolute(), InputError)
         status = file.stat()
         digest.update(f"{file.name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     find = _parquet_parts if kinds == [".parquet"] else _npz_parts
@@ -159,8 +162,7 @@ def check_field(label: str, field: pa.Field, each: BatchInput) -> None:
         kind = extension(field) or field.type
         holds = f"{kind} of {found}" if found is not None and found != field.type else kind
         raise InputError(f"{label} is {holds}, expected numbers of type {each.type} as tensors or nested lists")
-    if extension(field) == VARIABLE:
-        permutation(field)
+    check_permutation(label, field)
     dims, known = (None, None) if each.kind == "rois" else each.dims, known_dims(field)
     if dims is not None and not _may_be(known, dims):
         raise InputError(f"{label} has shape {shape(known)}, expected {shape(dims)}")

@@ -16,6 +16,7 @@ from onnx_maxpool.adapters.predictor import Predictor
 from onnx_maxpool.batch.compute import FAILED_FOLDER, Computer, OnError, PartResult, check_columns, writing
 from onnx_maxpool.batch.inputs import Part, find_input
 from onnx_maxpool.errors import OutputError, RowError, WorkerError
+from onnx_maxpool.files import check_utf_8
 from onnx_maxpool.graph.reading import external_files, is_ort_format, read_model
 from onnx_maxpool.types import BinEdges
 
@@ -128,6 +129,7 @@ def _check(computer: Computer, parts: Iterable[Part], summary: Summary) -> None:
 def prepare_folder(job: Job, input_digest: str) -> None:
     """Make the output's folder, or make sure that what is in it is of the same run. Else raises OutputError."""
     folder = job.output
+    check_utf_8(folder.absolute(), OutputError)
     run_file = folder / RUN_FILE
     said = {
         "the model": model_digest(job.model),

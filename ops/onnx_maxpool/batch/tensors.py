@@ -27,6 +27,8 @@ ARROW_TYPES = {
     **{f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
 """By ONNX's names. Arrow has no bfloat16."""
+NULL_INSIDE = "has a null among its numbers, expected none"
+"""What is said of a row, behind its column's name."""
 
 
 def value_type(field: pa.Field) -> pa.DataType | None:
@@ -76,14 +78,13 @@ def _is_list(kind: pa.DataType) -> bool:
 def rows_of(column: pa.Array, field: pa.Field) -> Array | list[Array | ValueError]:
     """Each row's array: views of the column's memory, and all in one array where it is a fixed shape tensor.
 
-    A row that is null, or whose lists are ragged, is a ValueError that says so.
+    A row that is null or has nulls, or whose lists are ragged, is a ValueError that says so.
     """
     found = extension(field)
-    if column.null_count == 0 and found == FIXED:
-        whole: Array = column.to_numpy_ndarray()
-        return whole
+    if column.null_count == 0 and found == FIXED and column.storage.flatten().null_count == 0:
+        return _stacked(column)
     if column.null_count == 0 and not found and not _is_list(field.type):
-        whole = column.to_numpy(zero_copy_only=False)
+        whole: Array = column.to_numpy(zero_copy_only=False)
         return whole
     return list(_each_row(column, field, found))
 
@@ -109,11 +110,37 @@ def _dtype(kind: pa.DataType) -> Any:
     return pa.array([], kind).to_numpy(zero_copy_only=False).dtype
 
 
-def _fixed(column: pa.Array) -> Iterator[Array]:
-    """Rows of a fixed shape tensor column that has nulls, which `to_numpy_ndarray` does not take."""
+def _stacked(column: pa.Array) -> Array:
+    """A fixed shape tensor column without nulls. Not by its `to_numpy_ndarray`, which takes no bool."""
+    sizes, order = column.type.shape, column.type.permutation or range(len(column.type.shape))
+    values: Array = column.storage.flatten().to_numpy(zero_copy_only=False)
+    return values.reshape(len(column), *sizes).transpose(0, *(1 + dim for dim in order))
+
+
+def _fixed(column: pa.Array) -> Iterator[Array | ValueError]:
+    """Rows of a fixed shape tensor column that has nulls, or nulls among its numbers."""
     for i in range(len(column)):
         row = column.slice(i, 1)
-        yield row.to_numpy_ndarray()[0] if row.is_valid()[0].as_py() else np.empty(0)
+        if row.storage.flatten().null_count:
+            yield ValueError(NULL_INSIDE)
+            continue
+        yield _stacked(row)[0] if row.is_valid()[0].as_py() else np.empty(0)
+
+
+def check_permutation(label: str, field: pa.Field) -> None:
+    """Raise InputError for a tensor column whose permutation does not say for sure which dimension is which.
+
+    What Arrow defines, pyarrow takes the other way round where it makes fixed shape tensors of arrays, and for those it
+    reads wrong cells or none. It makes no difference for a permutation that is its own inverse.
+    """
+    if extension(field) == VARIABLE:
+        permutation(field)
+    order = (field.type.permutation or []) if extension(field) == FIXED else []
+    if any(order[dim] != i for i, dim in enumerate(order)):
+        raise InputError(
+            f"{label} has the permutation {shape(order)}, expected one that is its own inverse, "
+            "because pyarrow writes the inverse of others"
+        )
 
 
 def permutation(field: pa.Field) -> list[int] | None:
@@ -140,12 +167,16 @@ SAID_OF_VARIABLE = re.compile(
 def _variable(storage: pa.StructArray, order: list[int] | None) -> Iterator[Array | ValueError]:
     data, shapes = storage.field("data"), storage.field("shape")
     flat = data.values.to_numpy(zero_copy_only=False)
+    nulls = _nulls(data.values)
     offsets = data.offsets.to_numpy()
     rank = shapes.type.list_size
     sizes = shapes.values.to_numpy(zero_copy_only=False)[shapes.offset * rank :].reshape(-1, rank)
     for start, end, dims in zip(offsets[:-1], offsets[1:], sizes, strict=False):
         if math.prod(dims.tolist()) != end - start:
             yield ValueError(f"has {end - start} values, expected those of shape {shape(dims.tolist())}")
+            continue
+        if nulls is not None and nulls[start:end].any():
+            yield ValueError(NULL_INSIDE)
             continue
         row = flat[start:end].reshape(dims)
         yield row if order is None else row.transpose(order)
@@ -158,7 +189,7 @@ def _nested(column: pa.Array) -> Iterator[Array | ValueError]:
         levels.append(_offsets(column))
         column = column.values
     flat = column.to_numpy(zero_copy_only=False)
-    nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    nulls = _nulls(column)
     for row in range(len(levels[0]) - 1):
         start, end = row, row + 1
         dims: list[int] = []
@@ -171,9 +202,14 @@ def _nested(column: pa.Array) -> Iterator[Array | ValueError]:
             start, end = int(offsets[start]), int(offsets[end])
         else:
             if nulls is not None and nulls[start:end].any():
-                yield ValueError("has a null among its numbers, expected none")
+                yield ValueError(NULL_INSIDE)
                 continue
             yield flat[start:end].reshape(dims[: dims.index(0) + 1] if 0 in dims else dims)
+
+
+def _nulls(values: pa.Array) -> Array | None:
+    """Which are null; None where none is."""
+    return values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
 
 
 def _offsets(column: pa.Array) -> Array:

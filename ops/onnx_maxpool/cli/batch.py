@@ -50,7 +50,8 @@ def batch(
         typer.Option(
             min=1,
             max=MOST_THREADS,
-            help="Use this many processes. The default uses all processors that this process may use.",
+            help="Use at most this many processes; each computes one part at a time. The default is the number of "
+            "processors that this process may use, or of the Ray cluster, divided by --threads.",
         ),
     ] = None,
     threads: Annotated[int, typer.Option(min=1, max=MOST_THREADS, help="Use this many threads in each process.")] = 1,
@@ -76,8 +77,9 @@ def batch(
 ) -> None:
     """Run a model over the rows of files, each with its own image and boxes, in several processes.
 
-    The columns must have the names of the model's inputs. The output has the model's outputs, the other columns of
-    the input, and the columns input_file and input_row, which say where each row comes from.
+    The columns must have the names of the model's inputs. A .npz file is one row, with an array for each input. The
+    output has the model's outputs, the other columns of a Parquet file, and the columns input_file and input_row,
+    which say where each row comes from.
     """
     for extra in ("batch", "ray") if engine == "ray" else ("batch",):
         if not find_spec(NEEDED[extra]):

@@ -153,7 +153,7 @@ def run(
     if out is not None:
         prepare_out(out, types)
     if inputs_folder is not None:
-        prepare_inputs(inputs_folder, len(arrays))
+        prepare_inputs(inputs_folder, arrays)
         print_files(console, save_test_data(arrays, inputs_folder, "input"))  # before a run that may fail on them
 
     seconds = []

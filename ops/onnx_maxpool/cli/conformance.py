@@ -167,9 +167,9 @@ def conformance(
 ) -> None:
     """Test backends with the conformance cases of this package's operators.
 
-    The exit code is 0 if every required case passes on every backend, or, with --expect, if every outcome is the
-    expected one. Otherwise it is 1. It is 2 if the command line is wrong, a file cannot be read or written, or a
-    backend cannot be imported.
+    The exit code is 0 if every required case passes on every backend; with --search, the required cases that it finds
+    count too. With --expect, the exit code is 0 if every outcome is the expected one. Otherwise it is 1. It is 2 if
+    the command line is wrong, a file cannot be read or written, or a backend cannot be imported.
     """
     if not SHORTEST <= time_limit <= LONGEST:  # which a NaN is not either
         raise InputError(f"--time-limit {time_limit:g}: expected {SHORTEST:g} to {LONGEST:g} seconds")

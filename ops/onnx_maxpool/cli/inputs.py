@@ -179,8 +179,10 @@ def _number(path: Path) -> bool:
 
 
 def _tensor(path: Path) -> tuple[str, Array]:
-    """The name and the array of a file that holds a TensorProto."""
+    """The name and the array of a file that holds a TensorProto. Raises ValueError, TypeError and DecodeError."""
     tensor = onnx.load_tensor(path)
+    if type_name(tensor.data_type) == "undefined":
+        raise ValueError(f"its element type is {tensor.data_type}, expected one of ONNX's")
     return tensor.name, numpy_helper.to_array(tensor, str(path.parent))
 
 

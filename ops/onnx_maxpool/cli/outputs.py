@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
+from google.protobuf.message import DecodeError
+from onnx import TensorProto, numpy_helper
 
 from onnx_maxpool.errors import InputError, OutputError
-from onnx_maxpool.files import replaced_by, replacing
+from onnx_maxpool.files import check_utf_8, replaced_by, replacing
 from onnx_maxpool.graph.reading import external_files, has_external_data
 from onnx_maxpool.graph.writing import write_with_data
 from onnx_maxpool.types import Array
@@ -65,34 +67,54 @@ def prepare_out(path: Path, types: Mapping[str, str]) -> None:
         return
     if path.suffix in (".npy", ".pb", ".onnx") or path.is_file():
         raise InputError(f"--out {path}: expected FILE.npz or a folder")
-    _prepare_test_data(path, "output", len(types))
+    _prepare_test_data(path, "output", list(types), {name for name, kind in types.items() if "seq(" in kind})
 
 
-def prepare_inputs(path: Path, count: int) -> None:
+def prepare_inputs(path: Path, names: Collection[str]) -> None:
     """Make the folder for `save_test_data`, before the run. Raises InputError for a file, and OutputError as above."""
     if path.suffix in (".npy", ".npz", ".pb", ".onnx") or path.is_file():
         raise InputError(f"--save-inputs {path}: expected a folder")
-    _prepare_test_data(path, "input", count)
+    _prepare_test_data(path, "input", names)
 
 
-def _prepare_test_data(path: Path, kind: TestData, count: int) -> None:
-    """Raises OutputError for a folder that already has more: who reads it would take these for the model's, too."""
+def _prepare_test_data(
+    path: Path, kind: TestData, names: Collection[str], sequences: Collection[str] = frozenset()
+) -> None:
+    """Raises OutputError for a folder that already has more: who reads it would take these for the model's, too.
+
+    How many tensors the `sequences` among the names have is not known before the run. So where there are any, a file of
+    an earlier run is known by the name of its tensor.
+    """
     prepare_folders(path)
-    others = sorted(entry.name for entry in path.glob(f"{kind}_*.pb"))
-    expected = [f"{kind}_{i}.pb" for i in range(count)]
-    for name in others:
-        if name not in expected:
-            raise OutputError(f"{path} has {name}, expected only {kind}s of this model: give another folder")
+    expected = [f"{kind}_{i}.pb" for i in range(len(names) - len(sequences))]
+    for entry in sorted(path.glob(f"{kind}_*.pb")):
+        if entry.name not in expected and not (sequences and _is_of(entry, names, sequences)):
+            raise OutputError(f"{path} has {entry.name}, expected only {kind}s of this model: give another folder")
+
+
+def _is_of(path: Path, names: Collection[str], sequences: Collection[str]) -> bool:
+    """Whether a file holds a tensor that has one of the names, or the name that a tensor of a sequence is saved by."""
+    if not path.is_file():
+        return False
+    try:
+        name = str(TensorProto.FromString(path.read_bytes()).name)  # which is bytes where it is not UTF-8
+    except DecodeError:
+        return False
+    return name in names or re.sub(r"\[[0-9]+\]\Z", "", name) in sequences
 
 
 def save_outputs(outputs: Mapping[str, Array], path: Path) -> list[Path]:
     """Write `outputs` to a `.npz` file by name, or to a folder as TensorProtos `output_0.pb`, `output_1.pb`, ...
 
-    The folder's layout is that of ONNX's test data. Returns the files written. `prepare_out` was there before.
+    The folder's layout is that of ONNX's test data. Returns the files written. `prepare_out` was there before: so what
+    the folder has beside them is of an earlier run, whose sequences were longer, and is removed.
     """
     if path.suffix == ".npz":
         return [_save_npz(outputs, path)]
-    return save_test_data(outputs, path, "output")
+    files = save_test_data(outputs, path, "output")
+    for left in {*path.glob("output_*.pb")} - {*files}:
+        left.unlink()
+    return files
 
 
 def save_test_data(arrays: Mapping[str, Array], path: Path, kind: TestData) -> list[Path]:
@@ -169,8 +191,10 @@ def prepare_model(out: Path, model: Path, parsed: onnx.ModelProto) -> Path:
     """Make sure that `write_model` can write what `model` is converted to; returns where to.
 
     `parsed` is what `model` holds, its external data checked. Raises what `prepare_replacement` raises, and OutputError
-    where `model` would lose its data, or where the data of the written model would not lie beside a link to it.
+    where `model` would lose its data, where the data of the written model would not lie beside a link to it, and for a
+    path that is not UTF-8, by which no model is read.
     """
+    check_utf_8(replaced_by(out), OutputError)
     target = prepare_replacement(out)
     if not has_external_data(parsed):
         return target

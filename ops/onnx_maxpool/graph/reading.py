@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, external_data_helper
 
 from onnx_maxpool.errors import ModelError, printable, shape
+from onnx_maxpool.files import check_utf_8
 from onnx_maxpool.graph.nodes import canonical_domain, model_nodes, subgraphs
 from onnx_maxpool.types import dtype_of, type_name
 
@@ -38,23 +39,38 @@ ORT_FORMAT_MARK = slice(4, 8), b"ORTM"
 
 
 def is_ort_format(model: Model) -> bool:
-    """Whether ONNX Runtime takes what it is given for a model in its own format, not in ONNX's."""
+    """Whether ONNX Runtime takes what it is given for a model in its own format, not in ONNX's.
+
+    Raises ModelError for a path that no model is read from.
+    """
     if isinstance(model, onnx.ModelProto):
         return False
     if isinstance(model, bytes):
         return _has_ort_mark(model)
-    name = os.fsdecode(model)
+    name = _path(model)
     return len(name) > len(ORT_FORMAT_NAME) and name.lower().endswith(ORT_FORMAT_NAME)
 
 
 def check_ort_file(path: str | os.PathLike[str]) -> None:
     """Raise OSError for a file that cannot be read, and ModelError for one that is not in ORT format."""
-    with open(path, "rb") as file:
+    with open(_path(path), "rb") as file:
         if not _has_ort_mark(file.read(ORT_FORMAT_MARK[0].stop)):
             raise ModelError(
                 f"{os.fspath(path)} is not a model in ORT format, as which ONNX Runtime reads a file of this name: "
                 "expected ORTM in bytes 4 to 7"
             )
+
+
+def _path(model: str | os.PathLike[str]) -> str:
+    """A model's path. Raises ModelError for one that is not UTF-8, and for a device or a pipe.
+
+    A pipe has its bytes once, but whoever reads a model hands the path on, to be read again. Some would wait for ever.
+    """
+    path = os.fsdecode(model)
+    check_utf_8(path, ModelError)
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise ModelError(f"{path} is a device or a pipe, expected a file")
+    return path
 
 
 def _has_ort_mark(content: bytes) -> bool:
@@ -69,7 +85,8 @@ def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.Mode
     for a file that cannot be read. Raises ModelError for one that is no ONNX model, that has a standard operator with a
     stride of 0, or whose external data is not in the model's folder. Bytes and a ModelProto have no folder: there it
     raises ModelError for all external data that it is not to leave, which ONNX Runtime would look for from the current
-    folder, and before 1.24 anywhere. A model in ORT format holds no ONNX model: it raises ModelError for that too.
+    folder, and before 1.24 anywhere. A model in ORT format holds no ONNX model: it raises ModelError for that too, and
+    for a path that is not UTF-8, a device or a pipe.
     """
     path = None
     if isinstance(model, onnx.ModelProto):
@@ -78,7 +95,7 @@ def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.Mode
     elif isinstance(model, bytes):
         parsed = _parsed(model, "the model")
     else:
-        path = os.fspath(model)
+        path = _path(model)
         parsed = _parsed(Path(path).read_bytes(), path)
     if external_data == "leave":
         return parsed

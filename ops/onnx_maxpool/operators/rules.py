@@ -74,7 +74,7 @@ class Rule:
 RULES = {
     "G1": Rule(
         "A window along an axis is a range of input coordinates, with its start and without its end, clipped to the "
-        "input. It is planned in exact 64-bit integers, but for the bins of ROIs (M7).",
+        "input. It is planned in exact 64-bit integers, except for the bins of ROIs (M7).",
         ALL,
         (
             Source(DML_ROI, "Description", "clamped to the input boundaries"),

@@ -192,7 +192,7 @@ def max_pool(graph: Graph, call: Call) -> Outputs:
     """ai.onnx's MaxPool for runtimes that lack its second output: the values, and their index in the whole tensor.
 
     Cells are numbered along the last spatial axis first, with storage_order 1 along the first. Raises OperatorError for
-    what the standard does not define: a window without a cell.
+    what the standard does not define: a window without a cell, and strides and dilations below 1.
     """
     sizes, rank = call.spatial, len(call.spatial)
     kernel = list(call.attributes.get("kernel_shape") or [])
@@ -207,6 +207,8 @@ def max_pool(graph: Graph, call: Call) -> Outputs:
     for name, given, count in ("strides", strides, rank), ("dilations", dilations, rank), ("pads", pads, 2 * rank):
         if len(given) != count:
             raise OperatorError(f"{MAX_POOL}: {name} is {shape(given)}, expected {count} integers")
+        if name != "pads" and min(given) < 1:
+            raise OperatorError(f"{MAX_POOL}: {name} is {shape(given)}, expected integers of at least 1")
     mode = call.attributes.get("auto_pad", "NOTSET")
     plans, counts = [], []
     for axis, size in enumerate(sizes):
