@@ -109,4 +109,4 @@ def test_every_target_passes_the_tests_of_large_maps_and_of_what_is_drawn() -> N
     for target in targets_here()[:-1]:
         done = run_with_target(target, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
         assert done.returncode == 0, f"{target}: {done.stdout}"
-        assert "140 passed" in done.stdout
+        assert "147 passed" in done.stdout
