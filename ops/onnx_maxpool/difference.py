@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnx_maxpool.errors import shape
-from onnx_maxpool.types import Array, element_type
+from onnx_maxpool.types import Array, element_type, native_order
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def first_difference(expected: Array, actual: Array) -> Difference | None:
 
     NaN equals NaN and +0 equals -0 (G3, G4); beyond that cells are equal or not, with no tolerance (G6).
     """
-    expected, actual = np.asarray(expected), np.asarray(actual)
+    expected, actual = native_order(np.asarray(expected)), native_order(np.asarray(actual))
     if expected.dtype != actual.dtype:
         return Difference("element type", element_type(expected), element_type(actual))
     if expected.shape != actual.shape:

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
+import onnx
 import pytest
-from support.faulty_backends import EmptyIsMinusInfinity, Good, LacksEverything, LacksTwoChannels
+from support.faulty_backends import EmptyIsMinusInfinity, Function, Good, LacksEverything, LacksTwoChannels
 
 from onnx_maxpool.conformance import BackendTest, Outcome, all_cases, run_backend
 
@@ -30,6 +32,40 @@ def test_unittest_classes_pass_for_a_right_backend() -> None:
     assert hasattr(tests["MaxRoiPoolConformanceTest"], "test_max_roi_pool_22_corners")
     both = BackendTest(Good, __name__, levels=("required", "implementation-defined")).include("22_half_2_5")
     assert run_suite(both).testsRun == 3
+
+
+class Spoils(Good):
+    """Writes into its inputs, when it has answered."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **options: Any) -> Function:
+        good = super().prepare(model, device, **options)
+
+        def run(inputs: Any) -> Any:
+            outputs = good.run(inputs)
+            for array in inputs:
+                array[...] = 0
+            return outputs
+
+        return Function(run)
+
+
+def test_what_a_backend_writes_into_its_inputs_is_its_own() -> None:
+    for backend in (Spoils, Good):
+        result = run_suite(BackendTest(backend, __name__).include("max_roi_pool_22_(corners|scale)$"))
+        assert (result.testsRun, result.failures, result.errors) == (4, [], [])
+
+
+class Exits(Good):
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **options: Any) -> Function:
+        raise SystemExit(3)
+
+
+def test_a_backend_that_exits_fails_its_test_alone() -> None:
+    result = run_suite(BackendTest(Exits, __name__).include("max_roi_pool_22_corners$"))
+    assert result.errors == []
+    assert any("SystemExit: 3" in text for _, text in result.failures)
 
 
 def test_unittest_classes_fail_with_the_question_and_what_it_may_be() -> None:

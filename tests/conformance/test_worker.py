@@ -18,6 +18,7 @@ import typing_extensions
 
 from onnx_maxpool.conformance import Outcome, all_cases, run_backend
 from onnx_maxpool.conformance.backends import BackendError
+from onnx_maxpool.conformance.report.formats import html
 from onnx_maxpool.conformance.run.serving import decode, encode
 
 pytestmark = pytest.mark.slow("starts processes and ends them")
@@ -175,3 +176,80 @@ def wait_for(condition: object, seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+ENDINGS = """
+import multiprocessing
+import os
+import subprocess
+import time
+
+from onnx.backend.base import Backend
+
+
+class Starts(Backend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        child = subprocess.Popen(["sleep", "3600"])
+        open("pid", "w").write(str(child.pid))
+        child.wait()
+
+
+class Forks(Backend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        multiprocessing.get_context("fork").Process(target=time.sleep, args=(3600,), daemon=True).start()
+        os.abort()
+
+
+class Talks(Backend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        os.write(2, b"a line " * 100_000)
+        os.abort()
+
+
+class Says(Backend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        raise FileNotFoundError(os.fsdecode(b"caf\\xe9 is missing"))
+"""
+
+
+@pytest.fixture
+def endings(away: Path) -> Path:
+    """The current folder, with backends that end badly."""
+    (away / "endings.py").write_text(ENDINGS)
+    return away
+
+
+def test_what_a_backend_has_started_ends_with_it(endings: Path) -> None:
+    (result, *_) = run_backend("endings:Starts", CASES[:1], time_limit=2, repeat=1).results
+    assert result.outcome is Outcome.TIMEOUT
+    wait_for(lambda: not alive(int((endings / "pid").read_text())))
+
+
+@pytest.mark.usefixtures("endings")
+def test_a_crash_is_one_though_a_process_that_was_forked_lives_on() -> None:
+    (result, *_) = run_backend("endings:Forks", CASES[:1], time_limit=60, repeat=1).results
+    assert (result.outcome, result.detail) == (Outcome.CRASH, "SIGABRT")
+
+
+@pytest.mark.usefixtures("endings")
+def test_the_last_words_are_cut() -> None:
+    (result, *_) = run_backend("endings:Talks", CASES[:1], repeat=1).results
+    assert result.outcome is Outcome.CRASH
+    assert result.detail.startswith("SIGABRT: ")
+    assert len(result.detail) < 700
+
+
+@pytest.mark.usefixtures("endings")
+def test_words_that_no_file_can_hold_are_escaped_on_the_page() -> None:
+    run = run_backend("endings:Says", CASES[:1], repeat=1)
+    assert r"caf\udce9 is missing" in html([run])
+
+
+def test_a_folder_that_python_does_not_put_on_its_path(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    (away / "mine.py").write_text(MINE)
+    assert {result.outcome for result in run_backend("mine:Mine", CASES, repeat=1).results} == {Outcome.FAIL}

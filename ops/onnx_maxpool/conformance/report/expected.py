@@ -130,16 +130,17 @@ def _read_lines(path: Path) -> dict[str, dict[str, str]]:
     lines: dict[str, dict[str, str]] = {}
     backend = None
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # editors may put a mark there
     except UnicodeDecodeError:
         raise InputError(f"{path}: expected a text file that --save-expected wrote") from None
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
+        heading = stripped.partition(" # ")[0].rstrip()
         where = f"{path}, line {number}"
-        if stripped.startswith("[") and stripped.endswith("]"):
-            backend = stripped[1:-1]
+        if heading.startswith("[") and heading.endswith("]"):
+            backend = heading[1:-1]
             lines.setdefault(backend, {})
             continue
         if backend is None:

@@ -46,6 +46,11 @@ def markdown(runs: Sequence[BackendRun], before: Earlier | None = None) -> str:
     return _render("report.md.j2", runs, before, autoescape=False)
 
 
+def _shown(value: object) -> object:
+    """What stands on a page for a value: a backend may say what no file can hold."""
+    return printable(value) if type(value) is str else value
+
+
 def _render(template: str, runs: Sequence[BackendRun], before: Earlier | None, *, autoescape: bool) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("onnx_maxpool.conformance.report"),
@@ -54,6 +59,7 @@ def _render(template: str, runs: Sequence[BackendRun], before: Earlier | None, *
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_shown,
     )
     environment.filters.update(
         tensor=tensor,

@@ -31,6 +31,12 @@ class UnsupportedError(NotImplementedError):
 
 
 def execute(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array], device: str = "CPU") -> Execution:
-    """Run a model on a class in the way of `onnx.backend.base.Backend`, in this process. Never raises."""
-    happened, outputs, text = serving.ask(backend, model, list(inputs.values()), device)
+    """Run a model on a class in the way of `onnx.backend.base.Backend`, in this process. Never raises.
+
+    The class gets copies of the inputs: what it writes into them is not what others are asked.
+    """
+    try:
+        happened, outputs, text = serving.ask(backend, model, [array.copy() for array in inputs.values()], device)
+    except SystemExit as error:  # a process of its own would be over
+        return Execution("crashed", text=f"SystemExit: {error.code}")
     return Execution(cast(Happened, happened), outputs, text)

@@ -180,7 +180,8 @@ def main(socket: str) -> None:
         sys.exit(
             f"Python {platform.python_version()} is too old, expected {'.'.join(map(str, OLDEST_PYTHON))} or newer"
         )
-    sys.path.pop(0)  # the folder of this file, whose other modules have nothing to do with the backend
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.pop(0)  # the folder of this file, whose other modules have nothing to do with the backend
     connection = Connection(int(socket))
     with contextlib.suppress(EOFError):
         given: Mapping[str, Any] = connection.recv()

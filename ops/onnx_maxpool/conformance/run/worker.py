@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -25,6 +26,12 @@ from onnx_maxpool.types import Array
 
 START_SECONDS = 180.0
 """How long a backend may take to be imported."""
+LOOK_SECONDS = 0.2
+"""How often to look whether its process is there."""
+LOG_END = 1 << 16
+"""Bytes of what a process wrote that are looked at."""
+LONGEST_WORDS = 600
+"""Characters of them that are told, as of an exception's."""
 
 PACKAGE = Path(__file__).parent.parent.parent
 """The folder of `onnx_maxpool`."""
@@ -38,7 +45,7 @@ class Worker:
     environment variables that are set for the processes.
 
     Nothing stays behind: the processes' temporary files lie in a folder that goes with the worker, their output in a
-    file without a name, and on Linux a process ends with its parent.
+    file without a name, what a process has started is ended with it, and on Linux it ends with its parent.
     """
 
     def __init__(
@@ -90,7 +97,7 @@ class Worker:
         start = time.perf_counter()
         try:
             connection.send((model.SerializeToString(), [serving.encode(array) for array in inputs.values()], "CPU"))
-            if not connection.poll(self.time_limit):
+            if not self._hears(connection, self.time_limit):
                 self._stop()
                 return Execution("timed out", text=f"no answer within {self.time_limit:g} s", seconds=self.time_limit)
             happened, outputs, text = cast(serving.Answer, connection.recv())
@@ -120,6 +127,7 @@ class Worker:
                     stdin=subprocess.DEVNULL,
                     stdout=self._log,
                     stderr=self._log,
+                    start_new_session=True,
                 )
             except OSError as error:
                 ours.close()
@@ -128,7 +136,7 @@ class Worker:
         answer: Any
         try:
             connection.send(self._start_message)
-            came = connection.poll(START_SECONDS)
+            came = self._hears(connection, START_SECONDS)
             answer = connection.recv() if came else f"{self.name} did not start within {START_SECONDS:g} s"
         except (EOFError, OSError):
             answer = f"{self.name} died while it was imported: {self._stop()}"
@@ -138,20 +146,33 @@ class Worker:
         self.description, self.environment = answer
         return connection
 
+    def _hears(self, connection: Connection, seconds: float) -> bool:
+        """Whether an answer comes in time. Raises EOFError where the process ends without one.
+
+        Its end alone does not show in the connection: a process that it has forked may hold that open.
+        """
+        end = time.monotonic() + seconds
+        while not connection.poll(min(max(end - time.monotonic(), 0), LOOK_SECONDS)):
+            if self._process is not None and self._process.poll() is not None and not connection.poll():
+                raise EOFError
+            if time.monotonic() >= end:
+                return False
+        return True
+
     def _stop(self) -> str:
         """End the process; how it ended, with the last line that it wrote."""
         if self._process is None or self._connection is None:
             return ""
         self._connection.close()
-        try:
-            code = self._process.wait(1)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # where all have ended
+            os.killpg(self._process.pid, signal.SIGKILL)
+        code = self._process.wait()
         self._process = self._connection = None
-        self._log.seek(0)
+        self._log.seek(max(self._log.seek(0, os.SEEK_END) - LOG_END, 0))
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return _cause(code) + (f": {lines[-1]}" if lines else "")
+        return _cause(code) + (f": {lines[-1][:LONGEST_WORDS]}" if lines else "")
 
     def _end(self) -> None:
         self._stop()
