@@ -38,10 +38,11 @@ def run(session: ort.InferenceSession, inputs: Mapping[str, Any], outputs: Seque
             raise InputError(f"run: output '{name}' is {kinds[name]}, expected a tensor, as others are bfloat16")
     # An input that is an output too comes back as it is: on the caller's memory, which it does not keep.
     given = {value.data_ptr() for value in values.values() if value.is_tensor()}
-    values_found = session.run_with_ort_values(names, values)
-    is_given = [value.is_tensor() and value.data_ptr() in given for value in values_found]
-    arrays = map(from_ort_value, values_found)
-    return [array.copy() if copies else array for array, copies in zip(arrays, is_given, strict=True)]
+    arrays = []
+    for value in session.run_with_ort_values(names, values):
+        is_given = value.is_tensor() and value.data_ptr() in given
+        arrays.append(from_ort_value(value).copy() if is_given else from_ort_value(value))
+    return arrays
 
 
 def tensors(outputs: Mapping[str, Any]) -> dict[str, Array]:

@@ -6,9 +6,8 @@ import onnx
 
 from onnx_maxpool.graph.functions import callees_first
 from onnx_maxpool.graph.inference import outline
-from onnx_maxpool.graph.nodes import FunctionKey, called, every_node, key_of, own_functions
+from onnx_maxpool.graph.nodes import REPLACEABLE, FunctionKey, called, every_node, key_of, own_functions
 from onnx_maxpool.graph.survey import infer
-from onnx_maxpool.operators.registry import versions_of
 
 
 def undeclared_calls(model: onnx.ModelProto) -> frozenset[str]:
@@ -33,7 +32,7 @@ def _opaque_functions(model: onnx.ModelProto) -> frozenset[FunctionKey]:
     own, found = own_functions(model), set[FunctionKey]()
     for function in callees_first(model.functions):
         for node in every_node(function.node):
-            is_ours = bool(versions_of(node.domain, node.op_type)) and called(node) not in own
-            if (is_ours and node.domain not in ("", "ai.onnx")) or called(node) in found:
+            is_ours = (node.domain, node.op_type) in REPLACEABLE and called(node) not in own
+            if is_ours or called(node) in found:
                 found.add(key_of(function))
     return frozenset(found)

@@ -67,7 +67,6 @@ def _render(template: str, runs: Sequence[BackendRun], before: Earlier | None, *
         folder=lambda case: case_folder(case).as_posix(),
         row=table_cell,
         prose=literal,
-        printable=printable,
     )
     cases = view.case_views(runs)
     failures = view.worst_first(runs)
