@@ -17,6 +17,7 @@ import onnxruntime as ort
 import pyarrow.parquet as pq
 import pytest
 import typer.main
+from builders import MODELS
 from support.processes import run_python
 
 import onnx_maxpool
@@ -55,6 +56,17 @@ def test_without_arguments_it_shows_its_help(capsys: pytest.CaptureFixture[str])
     assert (code, err) == (2, "")
     assert out.strip() == run(capsys, "--help")[1].strip()
     assert all(name in out for name in COMMANDS)
+
+
+def test_operators_in_python_say_which_package_they_miss(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Beside onnxruntime-gpu, pip has not installed it: its users install our dependencies one by one."""
+    path, *_ = MODELS["max_roi_pool_22_float"].write(tmp_path)
+    monkeypatch.setitem(sys.modules, "onnxruntime_extensions", None)
+    dims = [word for name in "NCHWR" for word in ("--dim", f"{name}=1")]
+    needed = "operators in Python need onnxruntime-extensions: pip install onnxruntime-extensions"
+    assert run(capsys, "compare", path, *dims) == (1, "", f"{needed}\n")
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=lambda command: " ".join(command))

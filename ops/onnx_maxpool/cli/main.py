@@ -56,6 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(INTERRUPTED)
     except OSError as error:
         message, code = about_file(error), 2
+    except ModuleNotFoundError as error:  # pip installs it with this package, but not beside onnxruntime-gpu
+        if error.name != "onnxruntime_extensions":
+            raise
+        message = "operators in Python need onnxruntime-extensions: pip install onnxruntime-extensions"
     except REFUSALS as error:
         message = said_by_guard(str(error)) or str(error).strip()
         code = 2 if isinstance(error, InputError) and not isinstance(error, RowError) else 1
