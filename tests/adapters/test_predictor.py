@@ -19,6 +19,7 @@ from support.rows import HEAD, assert_rows_match, describe, ragged_rows
 
 from onnx_maxpool import InputError, Predictor, RowError, collate, load, run, split
 from onnx_maxpool.adapters import predictor as module
+from onnx_maxpool.adapters.onnxruntime import ORT_ERRORS
 
 
 def test_each_row_gets_its_own() -> None:
@@ -149,11 +150,69 @@ def test_boxes_without_batch_numbers_run_row_by_row() -> None:
         assert_same(found, run_one(proto, feeds)[0])
 
 
+TWO_LISTS = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    two (float[N,3,H,W] X, float[A,5] far, float[B,4] near)
+    => (float[A,3,2,2] Y, float[B,3,2,2] Z, float[M,3,2,2] all) {
+        numbers = Constant <value = float[1,1] {0}> ()
+        count = Shape <end = 1> (near)
+        one = Constant <value_ints = [1]> ()
+        rows = Concat <axis = 0> (count, one)
+        batch = Expand (numbers, rows)
+        rois = Concat <axis = 1> (batch, near)
+        Y = MaxRoiPool <pooled_shape = [2, 2]> (X, far)
+        Z = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+        all = Concat <axis = 0> (Y, Z)
+    }""")
+"""One of them without batch numbers, so that a run has one image."""
+
+
+@pytest.mark.parametrize("named", [None, "far", ("far", "near")])
+def test_every_list_of_rois_is_of_its_row(named: Any) -> None:
+    """Other batch numbers than 0, which a column's boxes may have, are no images."""
+    batch = ragged_rows(6)
+    near, far = batch["rois"], [np.insert(boxes, 0, 7, axis=1) for boxes in reversed(batch["rois"])]
+    predictor = Predictor(TWO_LISTS, rois=named)
+    assert [(each.kind, each.rois) for each in predictor.batching.outputs][:2] == [("roi", "far"), ("roi", "near")]
+    result = predictor({"X": batch["X"], "near": near, "far": far})
+    for row, image in enumerate(batch["X"]):
+        feeds = {"X": image[None], "far": np.insert(far[row][:, 1:], 0, 0, axis=1), "near": near[row]}
+        for name, expected in zip(("Y", "Z", "all"), run_one(TWO_LISTS, feeds), strict=True):
+            assert_same(result[name][row], expected)
+
+
+def test_lists_of_rois_in_one_run() -> None:
+    """With batch numbers of their own, which the runs of all rows together need."""
+    two = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        two (float[N,3,H,W] X, float[R,5] far, float[R,5] near) => (float[R,3,2,2] Y, float[R,3,2,2] Z) {
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (X, far)
+            Z = MaxRoiPool <pooled_shape = [2, 2]> (X, near)
+        }""")
+    batch = ragged_rows(6)
+    predictor = Predictor(two)
+    assert not predictor.batching.one_row
+    result = predictor({"X": batch["X"], "near": batch["rois"], "far": batch["rois"][::-1]})
+    for row, image in enumerate(batch["X"]):
+        lists = {"far": batch["rois"][5 - row], "near": batch["rois"][row]}
+        feeds = {"X": image[None], **{name: np.insert(boxes, 0, 0, axis=1) for name, boxes in lists.items()}}
+        for name, expected in zip(("Y", "Z"), run_one(two, feeds), strict=True):
+            assert_same(result[name][row], expected)
+
+
+def test_images_and_rois_of_one_symbol() -> None:
+    """Some exporters call every first axis the same."""
+    model = onnx.ModelProto()
+    model.CopyFrom(HEAD)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "batch"
+    batch = ragged_rows(5)
+    assert_rows_match(HEAD, batch, Predictor(model)(batch))
+
+
 @pytest.mark.parametrize("name", ["roi_in_function", "fast_rcnn_head"])
 def test_rois_are_found_behind_functions_and_layers(name: str, tmp_path: Path) -> None:
     MODELS[name].write(tmp_path)
     found = Predictor(tmp_path / f"{name}.onnx").batching
-    assert found.rois is not None
+    assert len(found.rois) == 1
     assert {output.kind for output in found.outputs} == {"roi"}
 
 
@@ -172,6 +231,15 @@ def test_a_model_without_roi_operators_just_runs_in_batches() -> None:
 def test_an_error_of_a_row_pickles() -> None:
     error = pickle.loads(pickle.dumps(RowError({3: "is bad", 5: "too"})))
     assert (str(error), error.failures) == ("row 3: is bad; rows that fail too: 5", {3: "is bad", 5: "too"})
+
+
+def test_a_model_that_cannot_be_loaded_is_no_error_of_a_row() -> None:
+    model = onnx.ModelProto()
+    model.CopyFrom(HEAD)
+    model.graph.node.add(op_type="Foo", domain="nowhere", output=["foo"])
+    model.opset_import.add(domain="nowhere", version=1)
+    with pytest.raises(ORT_ERRORS, match="Foo"):
+        Predictor(model)(ragged_rows(3))
 
 
 def test_no_file(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,7 +35,8 @@ from support.rows import (
 
 import onnx_maxpool
 from onnx_maxpool.batch.cluster import compute_parts
-from onnx_maxpool.batch.compute import Computer
+from onnx_maxpool.batch.compute import Computer, PartResult
+from onnx_maxpool.batch.inputs import Part
 
 pytestmark = [pytest.mark.slow("starts clusters"), pytest.mark.extras]
 
@@ -130,6 +132,33 @@ def test_the_command_on_the_cluster_with_an_actor_killed(cluster: Cluster, tmp_p
     assert_output_matches(batch, read_output(tmp_path / "out"))
     keys = [("input_file", "ascending"), ("input_row", "ascending")]
     assert pq.read_table(tmp_path / "out").sort_by(keys).equals(pq.read_table(local).sort_by(keys))
+
+
+def test_each_part_has_its_own_attempts(cluster: Cluster, tmp_path: Path) -> None:
+    """However often one actor dies."""
+
+    @dataclass(frozen=True)
+    class DiesOnce:  # here, as the nodes do not find this file
+        folder: Path
+
+        def __call__(self, part: Part) -> PartResult:
+            died = self.folder / f"died of {part.number}"
+            if not died.exists():
+                died.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return PartResult(part.number, part.rows)
+
+    parts = [Part(i, (str(tmp_path / "in.parquet"),), (i,), i, 1) for i in range(6)]
+    results = compute_parts(cast(Computer, DiesOnce(tmp_path)), parts, 1, 1, None)
+    assert sorted(result.number for result in results if result.error is None) == list(range(6))
+
+
+def test_more_threads_than_a_node_has_processors(cluster: Cluster, tmp_path: Path) -> None:
+    """Ray would wait for ever."""
+    write_input(tmp_path)
+    code, _, err = batch_command(tmp_path, "--engine", "ray", "--address", cluster.address, "--threads", "2")
+    assert code == 2
+    assert err == "--threads 2: expected at most 1, as no machine of the cluster has more processors\n"
 
 
 def test_the_command_begins_and_ends_a_cluster_of_its_own(tmp_path: Path) -> None:

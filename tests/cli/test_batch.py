@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,11 +29,11 @@ from support.rows import (
 )
 
 from onnx_maxpool.batch import local
-from onnx_maxpool.batch.compute import Computer
+from onnx_maxpool.batch.compute import Computer, PartResult
 from onnx_maxpool.batch.inputs import Part
 from onnx_maxpool.batch.job import failure
 from onnx_maxpool.batch.local import compute_parts
-from onnx_maxpool.errors import OutputError, RowError, WorkerError
+from onnx_maxpool.errors import ModelError, OutputError, RowError, WorkerError
 
 pytestmark = pytest.mark.slow("starts and kills processes")
 
@@ -124,6 +125,22 @@ def test_rows_that_fail_are_skipped_and_noted(tmp_path: Path) -> None:
     assert_output_matches(batch, read_output(tmp_path / "out"), [row for row in range(23) if row not in (6, 19)])
     with pytest.raises(RowError, match=r"in\.parquet, row 6: "):  # not finished for one who wants all rows
         run_here(tmp_path, existing="resume")
+
+
+def test_a_model_that_is_gone_is_not_skipped(tmp_path: Path) -> None:
+    """As where workers do not see the folder for a while: no row is noted as failed, and the run can be resumed."""
+    batch = write_input(tmp_path)
+    away = tmp_path / "away.onnx"
+
+    def without_model(computer: Computer, parts: Sequence[Part]) -> Iterator[PartResult]:
+        (tmp_path / "head.onnx").rename(away)
+        yield from map(computer, parts)
+
+    with pytest.raises(ModelError, match=r"the model cannot be loaded: .*No such file"):
+        run_here(tmp_path, without_model, on_error="skip")
+    away.rename(tmp_path / "head.onnx")
+    assert run_here(tmp_path, on_error="skip", existing="resume").failed == 0
+    assert_output_matches(batch, read_output(tmp_path / "out"))
 
 
 def test_one_row_is_no_rows(tmp_path: Path) -> None:

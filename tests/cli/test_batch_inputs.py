@@ -37,6 +37,30 @@ def test_several_files(tmp_path: Path) -> None:
     assert_output_matches(batch, {**output, "input_row": list(range(23))})
 
 
+def test_no_rows(tmp_path: Path) -> None:
+    """The output has its columns all the same."""
+    write_input(tmp_path)
+    pq.write_table(pq.read_table(tmp_path / "in.parquet").slice(0, 0), tmp_path / "in.parquet")
+    assert run_here(tmp_path).written == 0
+    output = pq.read_table(tmp_path / "out")
+    assert output.schema.names == ["input_file", "input_row", "id", "pooled", "best"]
+    assert output.num_rows == 0
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_columns_of_any_type_where_rows_are_skipped(kind: pa.DataType, tmp_path: Path) -> None:
+    batch = write_input(tmp_path)
+    for row in (1, 2, 6):
+        batch["rois"][row] = np.full((1, 4), np.nan, np.float32)
+    rows = table(batch)
+    rows = rows.set_column(0, "id", pa.array(batch["id"], pa.string()).cast(kind))
+    pq.write_table(rows, tmp_path / "in.parquet")
+    assert run_here(tmp_path, on_error="skip").failed == 3
+    ids = pq.read_table(tmp_path / "out").column("id")
+    assert ids.type == kind
+    assert ids.to_pylist() == [batch["id"][row] for row in range(23) if row not in (1, 2, 6)]
+
+
 def test_a_folder_of_npz(tmp_path: Path) -> None:
     batch = write_input(tmp_path)
     (tmp_path / "in.parquet").unlink()

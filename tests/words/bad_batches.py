@@ -32,6 +32,13 @@ IN_A_FUNCTION = parser.parse_model("""<ir_version: 8, opset_import: ["": 15, "lo
     pool (x, rois) => (y) { n = LayerNormalization (x, x)  y = MaxRoiPool <pooled_shape = [2, 2]> (n, rois) }""")
 
 
+A_SCORE_PER_ROI = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g (float[N,C,H,W] X, float[R,5] rois, float[R,1,1,1] score) => (float[R,C,2,2] Y) {
+        pooled = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+        Y = Mul (pooled, score)
+    }""")
+
+
 def predictor(proto: onnx.ModelProto | None = None, **options: Any) -> Callable[[], object]:
     return lambda: onnx_maxpool.Predictor(proto or head(), **options)
 
@@ -122,6 +129,13 @@ BAD_ARGUMENTS = (
         InputError,
         "ROIs may come from the inputs first or second, expected one: name it with rois",
         predictor(TWO_OF_ROIS),
+    ),
+    BadArgument(
+        "Predictor",
+        "an input with an entry per ROI",
+        InputError,
+        "input 'score' has shape [R,1,1,1], with an entry per ROI of 'rois', expected an entry per row",
+        predictor(A_SCORE_PER_ROI),
     ),
     BadArgument(
         "Predictor",
@@ -259,6 +273,9 @@ def write_tables(folder: Path) -> None:
     (folder / "mixed").mkdir()
     (folder / "mixed" / "a.npz").touch()
     (folder / "mixed" / "b.parquet").touch()
+    for name in ("stray/a.parquet", "stray/B.PARQUET", "nested/a.parquet", "nested/more/b.parquet"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
 
 
 BAD_COMMANDS = (
@@ -271,6 +288,21 @@ BAD_COMMANDS = (
         "an input folder without files",
         "batch pool.onnx folder out",
         "folder is a folder without such files, expected a .parquet file or a folder of .parquet or of .npz files",
+    ),
+    BadCommand(
+        "a file of another kind",
+        "batch pool.onnx mixed/a.npz out",
+        "mixed/a.npz is another kind of file, expected a .parquet file or a folder of .parquet or of .npz files",
+    ),
+    BadCommand(
+        "a file that would be left out",
+        "batch pool.onnx stray out",
+        "stray/B.PARQUET would be left out, expected a name that ends in .parquet or .npz",
+    ),
+    BadCommand(
+        "a folder that would be left out",
+        "batch pool.onnx nested out",
+        "nested/more has files that would be left out, expected all files in nested itself",
     ),
     BadCommand(
         "two kinds of files", "batch pool.onnx mixed out", "mixed has both .npz and .parquet files, expected one kind"

@@ -118,5 +118,5 @@ def groups(batching: Batching, columns: Mapping[str, Column], rows: Sequence[int
             if each.kind == "shared":
                 key.append(part.tobytes())
         found.setdefault(tuple(key), []).append(row)
-    most = most_images(dtype_of(batching.rois.type)) if batching.rois else max(len(rows), 1)
+    most = min((most_images(dtype_of(each.type)) for each in batching.rois), default=max(len(rows), 1))
     return [group[i : i + most] for group in found.values() for i in range(0, len(group), most)]

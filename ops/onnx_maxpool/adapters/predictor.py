@@ -31,11 +31,12 @@ class Predictor:
     """Runs a model on batches of rows: `predictor(batch)` takes a dict of columns and returns one.
 
     Columns that are named like the model's inputs contain each row's part of the input. If an input feeds an operator's
-    ROIs, its column contains each row's own boxes, (r, 4) or (r, 5); r may be 0. Rows of one shape run together, as
-    `collate` does it, and outputs with one entry for each ROI are split. The result contains the model's outputs, and
-    the columns that are not inputs, unchanged. The column of an output is one array (N, ...) if it has one entry for
-    each row and all have one shape. Otherwise it is a list of N arrays: `(r, C, h, w)`, and `(0, C, h, w)` for a row
-    without ROIs. A batch without rows has an array (0, ...) where the model tells a row's shape, else an empty list.
+    ROIs, its column contains each row's own boxes, (r, 4) or (r, 5); r may be 0. There may be several such inputs. Rows
+    of one shape run together, as `collate` does it, and outputs with one entry for each ROI are split. The result
+    contains the model's outputs, and the columns that are not inputs, unchanged. The column of an output is one array
+    (N, ...) if it has one entry for each row and all have one shape. Otherwise it is a list of N arrays: `(r, C, h,
+    w)`, and `(0, C, h, w)` for a row without ROIs. A batch without rows has an array (0, ...) where the model tells a
+    row's shape, else an empty list.
 
     Arrays have the element types of the inputs; lists of Python numbers are converted. An input of rank 0, and a list
     of a fixed length, belong to a whole run: rows with different values run separately. All rows run separately if the
@@ -54,21 +55,22 @@ class Predictor:
         bin_edges: BinEdges | None = None,
         providers: Providers | None = None,
         session_options: Mapping[str, Any] | None = None,
-        rois: str | None = None,
+        rois: str | Sequence[str] | None = None,
     ) -> None:
         """Read the model and find what its axes count. The session is made later.
 
         `model` is a path that the processes which call the predictor can read, or bytes or a ModelProto with all data.
         `threads` is ONNX Runtime's number of threads within an operator; 0 lets it choose. `session_options` contains
         attributes of `SessionOptions` by name, and config entries, whose names contain dots. `rois` names the input
-        with ROIs, if it cannot be found. Other arguments are those of `load`.
+        with ROIs, or several, if they cannot be found. Other arguments are those of `load`.
 
         The model may be in ORT format: a file whose name ends in `.ort`, or its bytes. Then only its inputs and outputs
-        are known. So the session is made at once, `rois` must name the input with ROIs, and the symbol of an output's
+        are known. So the session is made at once, `rois` must name all inputs with ROIs, and the symbol of an output's
         first axis says what it counts.
 
         Raises OSError, ModelError, OperatorError and ValueError as `load` does, and InputError for unknown options, for
-        an unknown `rois`, for ROIs whose input cannot be found, and for a model that cannot run in batches.
+        an unknown `rois`, for ROIs whose input cannot be found, and for a model that cannot run in batches, such as one
+        with another input that has an entry for each ROI.
         """
         self._model = _plain(model)
         check_bin_edges(bin_edges)
@@ -83,10 +85,11 @@ class Predictor:
         self._options = {"log_severity_level": 4, "intra_op_num_threads": count, **(session_options or {})}
         _session_options(self._options)
         self._start_anew()
-        self.batching: Batching = batching(self._read(rois), rois)
+        names = (rois,) if isinstance(rois, str) else tuple(rois or ())
+        self.batching: Batching = batching(self._read(names), names)
         """What the axes of the model's inputs and outputs count."""
 
-    def _read(self, rois: str | None) -> onnx.ModelProto:
+    def _read(self, rois: Sequence[str]) -> onnx.ModelProto:
         """The model, or of one in ORT format its inputs and outputs."""
         if is_ort_format(self._model):
             parsed = signature(self.session)
@@ -123,9 +126,11 @@ class Predictor:
         """Run the model on a batch. Returns its outputs and the columns that are not inputs. The batch is not changed.
 
         Raises InputError for columns that are missing or have other types or lengths. Raises RowError for rows that
-        fail; it names each row and says what is wrong with its values, or what the operator's error is.
+        fail; it names each row and says what is wrong with its values, or what the operator's error is. The first call
+        of a process also raises what `load` raises.
         """
         count = row_count(batch, self.batching)
+        _ = self.session  # what it raises is about the model, and not about a row
         failures: Failures = {}
         columns = {each.name: column(each, batch[each.name], failures) for each in self.batching.inputs}
         results: dict[str, Any] = {each.name: [None] * count for each in self.batching.outputs}
@@ -166,7 +171,7 @@ class Predictor:
 
     def _run(self, columns: Mapping[str, Column], rows: Sequence[int]) -> dict[str, Array | list[Array]]:
         feeds: dict[str, Array] = {}
-        counts: list[int] = []
+        counts: dict[str, list[int]] = {}
         for each in self.batching.inputs:
             if each.kind == "row":
                 feeds[each.name] = columns[each.name].stacked(rows)
@@ -174,21 +179,23 @@ class Predictor:
                 feeds[each.name] = columns[each.name].parts[rows[0]]
             else:
                 boxes = columns[each.name].of(rows)
-                counts = [len(part) for part in boxes]
+                counts[each.name] = [len(part) for part in boxes]
                 # A model that has boxes without batch numbers has one image in a run.
                 is_plain = each.dims is not None and each.dims[-1] == BOX_COLUMNS
                 rois = boxes[0][:, -BOX_COLUMNS:] if is_plain else concatenate(boxes)
                 feeds[each.name] = rois.reshape((1,) * (len(each.dims or rois.shape) - rois.ndim) + rois.shape)
         names = [each.name for each in self.batching.outputs]
         outputs = zip(self.batching.outputs, run(self.session, feeds, names), strict=True)
-        return {each.name: _parts(each, output, len(rows), counts) for each, output in outputs}
+        return {
+            each.name: _parts(each, output, counts.get(each.rois or "", [1] * len(rows))) for each, output in outputs
+        }
 
 
-def _parts(each: BatchOutput, output: Array, rows: int, counts: Sequence[int]) -> Array | list[Array]:
+def _parts(each: BatchOutput, output: Array, counts: Sequence[int]) -> Array | list[Array]:
     """Each row's part of an output. Raises InputError where it has another number of entries than the model said."""
     if each.kind == "whole":
         return [output]
-    expected = sum(counts) if each.kind == "roi" else rows
+    expected = sum(counts)
     if output.ndim == 0 or len(output) != expected:
         per = "ROI" if each.kind == "roi" else "row"
         raise InputError(
@@ -253,14 +260,14 @@ def signature(session: ort.InferenceSession) -> onnx.ModelProto:
     return helper.make_model(helper.make_graph([], "signature", inputs, outputs))
 
 
-def check_rois_are_named(model: onnx.ModelProto, rois: str | None) -> None:
+def check_rois_are_named(model: onnx.ModelProto, rois: Sequence[str]) -> None:
     """Raise InputError for a signature with an input that may hold ROIs, where no input is named.
 
     Its nodes are not known, so nothing else says whether it does.
     """
     shapes = {value.name: dims_of(value) for value in model.graph.input}
     found = [name for name, dims in shapes.items() if dims and len(dims) in (2, 4) and dims[-1] == ROI_COLUMNS]
-    if rois is None and found:
+    if found and not rois:
         raise InputError(f"a model in ORT format does not say whether {listing(found)} holds ROIs: name it with rois")
 
 

@@ -13,9 +13,10 @@ import numpy as np
 from onnx_maxpool.batch.compute import Computer, PartResult
 from onnx_maxpool.batch.inputs import Part
 from onnx_maxpool.errors import InputError, WorkerError
+from onnx_maxpool.machine import cpus
 
 ATTEMPTS = 3
-"""How often an actor is begun anew, and a part with it, before the run fails."""
+"""How often a part is begun anew whose actor dies, before the run fails."""
 SECONDS_TO_CONNECT = 10
 
 
@@ -45,7 +46,8 @@ def compute_parts(
 
     `address` is a Ray cluster's, as `ray.init` takes it; without one a cluster of this machine is made, and ended at
     the end. Without `workers` there are as many as the cluster has processors for. Ray begins an actor that dies anew,
-    `ATTEMPTS` times. Raises WorkerError where that does not help, and InputError where there is no such cluster.
+    and its part, `ATTEMPTS` times. Raises WorkerError where that does not help, and InputError where there is no such
+    cluster, or none of its machines has `threads` processors.
     """
     if not parts:  # of which Ray Data makes no data set
         return
@@ -57,7 +59,7 @@ def compute_parts(
         _connect(ray, workers, threads, address)
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
-        size = workers or max(int(ray.cluster_resources().get("CPU", 1)) // max(threads, 1), 1)
+        size = workers or _actors(ray.nodes(), threads)
         numbers = ray.data.from_items([{"number": part.number} for part in parts], override_num_blocks=len(parts))
         with warnings.catch_warnings():
             # Ray 2.64 takes the two limits away and begins an actor anew for ever; pyproject.toml ends before it.
@@ -68,7 +70,7 @@ def compute_parts(
                 compute=ray.data.ActorPoolStrategy(size=min(size, len(parts))),
                 batch_size=1,
                 num_cpus=threads,
-                max_restarts=ATTEMPTS,
+                max_restarts=ATTEMPTS * len(parts),  # of an actor, whatever parts it dies on
                 max_task_retries=ATTEMPTS,
             )
         _quieten()
@@ -87,6 +89,17 @@ def compute_parts(
             ray.shutdown()
 
 
+def _actors(nodes: Sequence[dict[str, Any]], threads: int) -> int:
+    """How many actors a cluster has processors for. Ray would wait for ever for a machine that has more of them."""
+    cpus = [int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]]
+    most = max(cpus, default=0)
+    if threads > most:
+        raise InputError(
+            f"--threads {threads}: expected at most {most}, as no machine of the cluster has more processors"
+        )
+    return sum(each // threads for each in cpus)
+
+
 def _quieten() -> None:
     """Let Ray Data log errors only: the command has a bar of its own.
 
@@ -100,8 +113,9 @@ def _quieten() -> None:
 def _connect(ray: Any, workers: int | None, threads: int, address: str | None) -> None:
     options = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
-        cpus = workers * max(threads, 1) if workers else None
-        ray.init("local", num_cpus=cpus, include_dashboard=False, **options)
+        # As with the other engine, there may be more threads than processors.
+        wanted = workers * threads if workers else max(cpus(), threads)
+        ray.init("local", num_cpus=wanted, include_dashboard=False, **options)
         return
     host, _, port = address.partition(":")
     try:

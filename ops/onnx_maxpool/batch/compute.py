@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import uuid
@@ -22,8 +23,9 @@ from onnx_maxpool.errors import InputError, OutputError, RowError
 from onnx_maxpool.graph.batching import Batching
 
 OnError = Literal["fail", "skip"]
-Cause = Literal["row", "output", "worker"]
-"""What an error is about: rows, the file that is to hold their outputs, or a process that died."""
+Cause = Literal["row", "output", "model", "worker"]
+"""What an error is about: rows, the file that is to hold their outputs, a model that cannot be loaded (any more), or a
+process that died."""
 PART_KEY = b"onnx_maxpool.part"
 """In the metadata of a part's file: which rows it is of."""
 FAILED_FOLDER = "_failed"
@@ -62,6 +64,10 @@ class Computer:
         done = self.finished(part)
         if done is not None:
             return done
+        try:
+            _ = self.predictor.session
+        except Exception as error:  # ONNX Runtime's have no common class
+            return PartResult(part.number, error=f"the model cannot be loaded: {error}", cause="model")
         try:
             return self._compute(part)
         except OutputError as error:
@@ -160,14 +166,12 @@ class PartWriter:
         """Write the kept ones of some rows, whose outputs these are; how many they are."""
         if not kept:
             return 0
-        others = rows.others if len(kept) == len(rows.others) else rows.others.take(pa.array(kept))
         files, numbers = zip(*(rows.origins[row] for row in kept), strict=True)
         sizes = np.max([[np.size(part) for part in parts] for parts in outputs.values()], axis=0).tolist()
-        for run in runs_of(sizes):
-            some = slice(run.start, run.stop)
+        for some in (piece for run in runs_of(sizes) for piece in _side_by_side(kept, run)):
             tensors = [tensor_column(values[some], self._schema.field(name)) for name, values in outputs.items()]
-            kept_others = others.slice(run.start, len(run)).columns
-            columns = [pa.array(files[some]), pa.array(numbers[some]), *kept_others, *tensors]
+            others = rows.others.slice(kept[some.start], some.stop - some.start).columns
+            columns = [pa.array(files[some]), pa.array(numbers[some]), *others, *tensors]
             batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
             with self._writing():
                 self._writer.write_batch(batch)
@@ -216,6 +220,13 @@ def write_failures(path: Path, failures: Sequence[Mapping[str, Any]]) -> None:
     unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     unfinished.write_text("".join(f"{json.dumps(failure)}\n" for failure in failures))
     unfinished.replace(path)
+
+
+def _side_by_side(kept: Sequence[int], run: range) -> Iterator[slice]:
+    """The places in `kept` whose rows were neighbours: Arrow can slice any column, but take rows from few types."""
+    for _, group in itertools.groupby(run, lambda place: kept[place] - place):
+        places = list(group)
+        yield slice(places[0], places[-1] + 1)
 
 
 def _rows(values: Any, kept: Sequence[int]) -> Any:

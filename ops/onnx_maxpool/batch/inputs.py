@@ -44,6 +44,8 @@ class Part:
     @property
     def place(self) -> str:
         """How messages name its rows."""
+        if self.rows == 0:
+            return f"{self.files[0]}, which has no rows"
         if not self.row_groups:
             return f"{self.files[0]} to {Path(self.files[-1]).name}"
         return f"{self.files[0]}, rows {self.first} to {self.first + self.rows - 1}"
@@ -81,8 +83,9 @@ def find_input(path: Path, batching: Batching, part_rows: int) -> Input:
     """The parts of a Parquet file, or of a folder of Parquet or of .npz files, checked as far as their headers say.
 
     A part has consecutive row groups of one file, or .npz files, with `part_rows` rows at most; a larger row group is a
-    part of its own. Raises InputError for an input without files, for a file whose path is not UTF-8, which the output
-    could not name, and for columns that are not what the model takes.
+    part of its own, and so is an input without rows. Raises InputError for an input without files, for files that would
+    be left out, for a file whose path is not UTF-8, which the output could not name, and for columns that are not what
+    the model takes.
     """
     if not path.is_dir():
         files = [path] if path.suffix == ".parquet" and path.exists() else []
@@ -91,8 +94,11 @@ def find_input(path: Path, batching: Batching, part_rows: int) -> Input:
         files = sorted(file for file in path.iterdir() if file.name[0] not in "._" and file.suffix in READERS)
     kinds = sorted({file.suffix for file in files})
     if not files:
-        found = "is a folder without such files" if path.is_dir() else "is no such file"
+        of_another_kind = "is a folder without such files" if path.is_dir() else "is another kind of file"
+        found = of_another_kind if path.exists() else "is no such file"
         raise InputError(f"{path} {found}, expected a .parquet file or a folder of .parquet or of .npz files")
+    if path.is_dir():
+        _refuse_strays(path, files)
     if len(kinds) > 1:
         raise InputError(f"{path} has both {' and '.join(kinds)} files, expected one kind")
     digest = hashlib.sha256()
@@ -103,6 +109,17 @@ def find_input(path: Path, batching: Batching, part_rows: int) -> Input:
     find = _parquet_parts if kinds == [".parquet"] else _npz_parts
     others, parts = find(files, batching, part_rows)
     return Input(tuple(parts), others, digest.hexdigest())
+
+
+def _refuse_strays(folder: Path, files: Sequence[Path]) -> None:
+    """Raise InputError for what in a folder looks like data and would be left out."""
+    for entry in sorted(set(folder.iterdir()) - set(files)):
+        if entry.name[0] in "._":
+            continue
+        if entry.suffix.lower() in STRAYS:
+            raise InputError(f"{entry} would be left out, expected a name that ends in {listing(READERS)}")
+        if entry.is_dir() and any(each.suffix.lower() in STRAYS for each in entry.iterdir()):
+            raise InputError(f"{entry} has files that would be left out, expected all files in {folder} itself")
 
 
 def read_rows(part: Part, batching: Batching, batch_size: int) -> Iterator[Rows]:
@@ -135,6 +152,8 @@ def _parquet_parts(files: Sequence[Path], batching: Batching, part_rows: int) ->
                 parts.append(Part(len(parts), (str(file.absolute()),), tuple(range(group, end)), row, rows))
             row, group = row + rows, end
     assert first_schema is not None, "there are files"
+    if not parts:  # its file tells the output's columns
+        parts.append(Part(0, (str(files[0].absolute()),), (), 0, 0))
     names = {each.name for each in batching.inputs}
     return pa.schema([field for field in first_schema if field.name not in names]), parts
 
@@ -235,3 +254,5 @@ def _npz(file: str, batching: Batching) -> Mapping[str, Any]:
 
 
 READERS = {".parquet": _read_parquet, ".npz": _read_npz}
+STRAYS = (*READERS, ".parq", ".pq")
+"""Endings of names, in small letters, that data have."""

@@ -15,7 +15,7 @@ from typing import Literal
 from onnx_maxpool.adapters.predictor import Predictor
 from onnx_maxpool.batch.compute import FAILED_FOLDER, Computer, OnError, PartResult, check_columns, writing
 from onnx_maxpool.batch.inputs import Part, find_input
-from onnx_maxpool.errors import OutputError, RowError, WorkerError
+from onnx_maxpool.errors import ModelError, OutputError, RowError, WorkerError
 from onnx_maxpool.files import check_utf_8
 from onnx_maxpool.graph.reading import external_files, is_ort_format, read_model
 from onnx_maxpool.types import BinEdges
@@ -54,7 +54,7 @@ class Job:
     input: Path
     output: Path
     threads: int = 1
-    rois: str | None = None
+    rois: tuple[str, ...] = ()
     bin_edges: BinEdges | None = None
     batch_size: int = 8
     part_rows: int = 512
@@ -67,8 +67,8 @@ def run_job(job: Job, engine: Engine, progress: Callable[[Summary], None]) -> Su
 
     Raises InputError for an input that does not fit and OutputError for an output that cannot be written, both before
     anything is computed. Then RowError at the first row that fails, unless those are skipped, OutputError at the first
-    file that cannot be written, and WorkerError where processes die again and again on the same rows. What is finished
-    by then stays, for `resume`.
+    file that cannot be written, ModelError where a process cannot load the model, and WorkerError where processes die
+    again and again on the same rows. What is finished by then stays, for `resume`.
     """
     predictor = Predictor(job.model, threads=job.threads, rois=job.rois, bin_edges=job.bin_edges)
     check_columns(predictor.batching)
@@ -107,6 +107,8 @@ def failure(result: PartResult, message: str) -> Exception:
     """What a run raises for a part that failed."""
     if result.cause == "row":
         return RowError({}, message)
+    if result.cause == "model":
+        return ModelError(message)
     return OutputError(message) if result.cause == "output" else WorkerError(message)
 
 
@@ -133,7 +135,7 @@ def prepare_folder(job: Job, input_digest: str) -> None:
     run_file = folder / RUN_FILE
     said = {
         "the model": model_digest(job.model),
-        "rois": job.rois,
+        "rois": list(job.rois) or None,
         "bin edges": job.bin_edges,
         "the input": str(job.input.absolute()),
         "what is in the input": input_digest,

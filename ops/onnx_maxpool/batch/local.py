@@ -7,9 +7,10 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 
 from onnx_maxpool.batch.compute import Computer, PartResult
 from onnx_maxpool.batch.inputs import Part
@@ -35,7 +36,8 @@ def compute_parts(computer: Computer, parts: Sequence[Part], workers: int) -> Ge
         while waiting or running:
             while waiting and idle:
                 part, attempt = waiting.popleft()
-                future, pool = _submit(computer, idle.pop(), part)
+                with _interrupts_wait():  # a process that starts is not ready for Ctrl-C
+                    future, pool = _submit(computer, idle.pop(), part)
                 running[future] = pool, part, attempt
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 pool, part, attempt = running.pop(future)
@@ -73,6 +75,19 @@ def _submit(
         return pool.submit(_compute, part), pool
 
 
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Interrupt this process no sooner than at the end. Processes that it starts meanwhile wait likewise."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _end(pool: ProcessPoolExecutor) -> None:
     """End a pool and its process at once: nothing is lost, as an unfinished part does not count."""
     for process in list((pool._processes or {}).values()):
@@ -83,7 +98,8 @@ def _end(pool: ProcessPoolExecutor) -> None:
 def _begin(computer: Computer) -> None:
     global _computer
     _computer = computer
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the command, and the command its processes
+    # Ctrl-C ends the command, and the command its processes.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

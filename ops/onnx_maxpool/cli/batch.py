@@ -61,7 +61,8 @@ def batch(
         typer.Option(min=1, help="Write at most this many rows to a part. But a Parquet row group is never divided."),
     ] = 512,
     rois: Annotated[
-        str | None, typer.Option(help="Use this input as the ROIs, if more than one input could be.")
+        list[str] | None,
+        typer.Option(help="Use this input as ROIs, if more than one could be. Give it again for another input."),
     ] = None,
     bin_edges: Annotated[
         BinEdges | None, typer.Option(help="Compute the edges of ROI bins this way; see onnx-maxpool run --help.")
@@ -95,7 +96,7 @@ def batch(
         input=rows,
         output=out,
         threads=threads,
-        rois=rois,
+        rois=tuple(rois or ()),
         bin_edges=bin_edges,
         batch_size=batch_size,
         part_rows=part_rows,

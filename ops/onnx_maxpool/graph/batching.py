@@ -1,9 +1,11 @@
-"""How rows of a table become a model's batch: which input holds ROIs, and what the first axis of each value counts."""
+"""How rows of a table become a model's batch: which inputs hold ROIs, and what the first axis of each value counts."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +14,7 @@ from onnx import TensorProto
 
 from onnx_maxpool.errors import InputError, OperatorError, listing, shape
 from onnx_maxpool.graph.inference import outline
-from onnx_maxpool.graph.nodes import operator_nodes, subgraphs
+from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes, subgraphs
 from onnx_maxpool.graph.survey import infer
 from onnx_maxpool.operators import operator, schemas
 from onnx_maxpool.types import Dims, type_name
@@ -21,11 +23,14 @@ ROI_COLUMNS, BOX_COLUMNS = 5, 4
 """Of a ROI, and of one whose batch number the model itself adds: there it is that of the only image."""
 ROIS = "rois"
 """The name of a ROI operator's own input."""
-IMAGES_TRIED, ROIS_TRIED = 10_007, 10_009
-"""Sizes that inference is asked about: primes that no model has, so that a dimension of that size is that count."""
+FIRST_TRIED = 10_007
+"""The least of the sizes that inference is asked about: primes that no model has, one for each count."""
 
 InputKind = Literal["row", "rois", "shared"]
 OutputKind = Literal["row", "roi", "whole"]
+Count = tuple[OutputKind, str | None]
+"""What an axis counts: rows, or the ROIs of an input."""
+UNKNOWN: Count = ("whole", None)
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ class BatchOutput:
     """`row`: an entry per row. `roi`: an entry per ROI. `whole`: unknown, so only a run of one row can tell."""
     dims: Dims | None
     """Of one row's part, as far as the model says: `(None, 512, 7, 7)` where it has an entry per ROI."""
+    rois: str | None = None
+    """The input whose ROIs it has entries for, where its kind is `roi`."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +70,18 @@ class Batching:
     """Whether a run takes one row only: its batch or its number of ROIs is fixed, or an output has an unknown axis."""
 
     @property
-    def rois(self) -> BatchInput | None:
-        """The input that holds ROIs."""
-        return next((each for each in self.inputs if each.kind == "rois"), None)
+    def rois(self) -> list[BatchInput]:
+        """The inputs that hold ROIs."""
+        return [each for each in self.inputs if each.kind == "rois"]
 
 
-def batching(model: onnx.ModelProto, rois: str | None = None) -> Batching:
-    """What the axes of a model's inputs and outputs count; `rois` names the input of ROIs where several could be it.
+def batching(model: onnx.ModelProto, rois: Collection[str] = ()) -> Batching:
+    """What the axes of a model's inputs and outputs count; `rois` names inputs of ROIs where several could be it.
 
-    An input without an initializer counts rows on its first axis, but for that of the ROIs, and for those of rank 0 and
-    lists of a fixed length. Raises InputError for a model that cannot run in batches, for another `rois`, and, without
-    it, for ROIs that may come from several inputs or are in a local function that cannot be inlined.
+    An input without an initializer counts rows on its first axis, but for those of ROIs, and for those of rank 0 and
+    lists of a fixed length. Raises InputError for a model that cannot run in batches, for another `rois`, for an input
+    with an entry per ROI, and, without `rois`, for ROIs of an operator that may come from several inputs or that are in
+    a local function that cannot be inlined.
     """
     inferred = infer(outline(model))
     initialized = {tensor.name for tensor in model.graph.initializer}
@@ -81,10 +89,11 @@ def batching(model: onnx.ModelProto, rois: str | None = None) -> Batching:
     for value in declared.values():
         if not value.type.HasField("tensor_type") or value.type.tensor_type.elem_type == TensorProto.STRING:
             raise InputError(f"input '{value.name}' is no tensor of numbers, expected one")
-    found = _roi_input(inferred, declared, rois)
+    found = _roi_inputs(inferred, declared, rois)
     inputs = tuple(_batch_input(value, found, inferred) for value in declared.values())
+    _refuse_parts_of_rois(inputs, declared, inferred)
     fixed = _has_fixed_count(inputs, declared)
-    outputs = tuple(_outputs(model, inferred, {each.name: each.kind for each in inputs}))
+    outputs = tuple(_outputs(model, inferred, inputs))
     return Batching(inputs, outputs, fixed or any(output.kind == "whole" for output in outputs))
 
 
@@ -93,34 +102,46 @@ def dims_of(value: onnx.ValueInfoProto) -> Dims | None:
     return schemas.dims_of(value.type.tensor_type)
 
 
-def _roi_input(inferred: onnx.ModelProto, declared: Mapping[str, onnx.ValueInfoProto], named: str | None) -> str | None:
-    """The input whose rows are ROIs: the one that some ROI operator's boxes come from. None where there is none."""
-    if named is not None:
-        if named not in declared:
-            raise InputError(f"rois is '{named}', expected an input of the model: {listing(declared)}")
-        if not _may_hold_rois(declared[named]):
-            dims = dims_of(declared[named]) or ()
+def _roi_inputs(
+    inferred: onnx.ModelProto, declared: Mapping[str, onnx.ValueInfoProto], named: Collection[str]
+) -> set[str]:
+    """The inputs whose rows are ROIs: the named ones, and those that the boxes of other ROI operators come from."""
+    for name in named:
+        if name not in declared:
+            raise InputError(f"rois is '{name}', expected an input of the model: {listing(declared)}")
+        if not _may_hold_rois(declared[name]):
+            dims = dims_of(declared[name]) or ()
             raise InputError(
-                f"rois is '{named}' of shape {shape(dims)}, expected one with {BOX_COLUMNS} or {ROI_COLUMNS} columns"
+                f"rois is '{name}' of shape {shape(dims)}, expected one with {BOX_COLUMNS} or {ROI_COLUMNS} columns"
             )
-        return named
+    found = set(named)
     sources = _sources(inferred.graph)
-    reached: set[str] = set()
-    for found in operator_nodes(inferred):
-        names = list(operator(found.node.op_type).inputs)
-        if ROIS not in names:
+    for each in _with_rois(inferred):
+        if not each.place.startswith("graph"):
+            if not named:
+                raise InputError(
+                    f"{each.label}: ROIs may come from any input, as ONNX cannot inline the function: name it with rois"
+                )
             continue
-        if not found.place.startswith("graph"):
-            raise InputError(
-                f"{found.label}: ROIs may come from any input, as ONNX cannot inline the function: name it with rois"
-            )
-        reached |= _ancestors(found.node.input[names.index(ROIS)], sources)
-    candidates = [name for name, value in declared.items() if name in reached and _may_hold_rois(value)]
-    whole = [name for name in candidates if (dims_of(declared[name]) or (ROI_COLUMNS,))[-1] == ROI_COLUMNS]
-    candidates = whole or candidates
-    if len(candidates) > 1:
-        raise InputError(f"ROIs may come from the inputs {listing(candidates)}, expected one: name it with rois")
-    return candidates[0] if candidates else None
+        reached = _ancestors(_read(each, ROIS), sources)
+        candidates = [name for name, value in declared.items() if name in reached and _may_hold_rois(value)]
+        if any(name in named for name in candidates):
+            continue
+        whole = [name for name in candidates if (dims_of(declared[name]) or (ROI_COLUMNS,))[-1] == ROI_COLUMNS]
+        candidates = whole or candidates
+        if len(candidates) > 1:
+            raise InputError(f"ROIs may come from the inputs {listing(candidates)}, expected one: name it with rois")
+        found.update(candidates)
+    return found
+
+
+def _with_rois(model: onnx.ModelProto) -> Iterator[OperatorNode]:
+    return (found for found in operator_nodes(model) if ROIS in operator(found.node.op_type).inputs)
+
+
+def _read(found: OperatorNode, name: str) -> str:
+    """The value that a node reads as its input of that name."""
+    return str(found.node.input[list(operator(found.node.op_type).inputs).index(name)])
 
 
 def _may_hold_rois(value: onnx.ValueInfoProto) -> bool:
@@ -163,14 +184,36 @@ def _ancestors(name: str, sources: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _batch_input(value: onnx.ValueInfoProto, rois: str | None, inferred: onnx.ModelProto) -> BatchInput:
+def _batch_input(value: onnx.ValueInfoProto, rois: Collection[str], inferred: onnx.ModelProto) -> BatchInput:
     dims = dims_of(value)
     kind = type_name(value.type.tensor_type.elem_type)
-    if value.name == rois:
-        return BatchInput(value.name, kind, "rois", dims if dims is not None else _dims_of_rois(rois, inferred))
+    if value.name in rois:
+        return BatchInput(value.name, kind, "rois", dims if dims is not None else _dims_of_rois(value.name, inferred))
     if dims is not None and (len(dims) == 0 or (len(dims) == 1 and isinstance(dims[0], int))):
         return BatchInput(value.name, kind, "shared", dims)
     return BatchInput(value.name, kind, "row", None if dims is None else dims[1:])
+
+
+def _refuse_parts_of_rois(
+    inputs: Iterable[BatchInput], declared: Mapping[str, onnx.ValueInfoProto], inferred: onnx.ModelProto
+) -> None:
+    """Raise InputError for an input that has the symbol of a list of ROIs on its first axis.
+
+    Exporters that give images and ROIs one symbol say nothing by it.
+    """
+    sources = _sources(inferred.graph)
+    images = {name for found in _with_rois(inferred) for name in _ancestors(found.node.input[0], sources)}
+    rows = {each.name: _first(dims_of(declared[each.name])) for each in inputs if each.kind == "row"}
+    said = {symbol for name, symbol in rows.items() if name in images}
+    for rois in (each for each in inputs if each.kind == "rois"):
+        count = dims_of(declared[rois.name])
+        symbol = count[-2] if count else None
+        for name, first in rows.items():
+            if isinstance(symbol, str) and first == symbol and symbol not in said:
+                raise InputError(
+                    f"input '{name}' has shape {shape(dims_of(declared[name]) or ())}, with an entry per ROI of "
+                    f"'{rois.name}', expected an entry per row"
+                )
 
 
 def _dims_of_rois(rois: str, inferred: onnx.ModelProto) -> Dims:
@@ -204,26 +247,39 @@ def _has_fixed_count(inputs: Iterable[BatchInput], declared: Mapping[str, onnx.V
     return fixed
 
 
-def _outputs(
-    model: onnx.ModelProto, inferred: onnx.ModelProto, kinds: Mapping[str, InputKind]
-) -> Iterator[BatchOutput]:
+def _outputs(model: onnx.ModelProto, inferred: onnx.ModelProto, inputs: Sequence[BatchInput]) -> Iterator[BatchOutput]:
     """What the model's outputs count: as inference with tried sizes has it, else as their declared symbol says."""
-    symbols: dict[object, OutputKind] = {}
+    counted: dict[str, Count] = {
+        each.name: ("roi", each.name) if each.kind == "rois" else ("row", None)
+        for each in inputs
+        if each.kind != "shared"
+    }
+    sizes = dict(zip(dict.fromkeys(counted.values()), _primes(), strict=False))
+    counts: dict[object, Count] = {size: count for count, size in sizes.items()}
     for value in model.graph.input:
-        dims = dims_of(value)
-        if dims and kinds.get(value.name) == "row":
-            symbols[dims[0]] = "row"
-        elif dims and kinds.get(value.name) == "rois":
-            symbols[dims[-2]] = "roi"
-    counts: dict[object, OutputKind] = {IMAGES_TRIED: "row", ROIS_TRIED: "roi"}
-    tried = {value.name: dims_of(value) for value in _with_tried_sizes(model, kinds).graph.output}
+        count, dims = counted.get(value.name), dims_of(value)
+        if count and dims:
+            symbol = dims[_axis(count, dims)]
+            counts[symbol] = count if counts.get(symbol, count) == count else UNKNOWN
+    tried = {value.name: dims_of(value) for value in _with_tried_sizes(model, counted, sizes).graph.output}
     for declared, value in zip(model.graph.output, inferred.graph.output, strict=True):
         dims = dims_of(value)
-        kind = counts.get(_first(tried[value.name]), "whole")
+        count = counts.get(_first(tried[value.name]), UNKNOWN)
         for symbol in (_first(dims_of(declared)), _first(dims)):
-            if kind == "whole" and isinstance(symbol, str):
-                kind = symbols.get(symbol, "whole")
-        yield BatchOutput(value.name, type_name(value.type.tensor_type.elem_type), kind, _of_one_row(dims, kind))
+            if count == UNKNOWN and isinstance(symbol, str):
+                count = counts.get(symbol, UNKNOWN)
+        kind, rois = count
+        type_ = type_name(value.type.tensor_type.elem_type)
+        yield BatchOutput(value.name, type_, kind, _of_one_row(dims, kind), rois)
+
+
+def _axis(count: Count, dims: Dims) -> int:
+    """The axis that counts: of ROIs, the last but one."""
+    return len(dims) - 2 if count[0] == "roi" else 0
+
+
+def _primes() -> Iterator[int]:
+    return (n for n in itertools.count(FIRST_TRIED) if all(n % d for d in range(2, math.isqrt(n) + 1)))
 
 
 def _first(dims: Dims | None) -> int | str | None:
@@ -236,17 +292,17 @@ def _of_one_row(dims: Dims | None, kind: OutputKind) -> Dims | None:
     return dims[1:] if kind == "row" else (None, *dims[1:])
 
 
-def _with_tried_sizes(model: onnx.ModelProto, kinds: Mapping[str, InputKind]) -> onnx.ModelProto:
-    """What ONNX infers where the first axes have the tried sizes, whatever the model declares of its other values."""
+def _with_tried_sizes(
+    model: onnx.ModelProto, counted: Mapping[str, Count], sizes: Mapping[Count, int]
+) -> onnx.ModelProto:
+    """What ONNX infers where the axes that count have the tried sizes, whatever the model declares of other values."""
     sized = outline(model)
     del sized.graph.value_info[:]
     for value in sized.graph.output:
         if value.type.HasField("tensor_type"):  # to ask for the field would make a tensor of any other
             value.type.tensor_type.ClearField("shape")
     for value in sized.graph.input:
-        dim = value.type.tensor_type.shape.dim
-        if len(dim) and kinds.get(value.name) == "row":
-            dim[0].dim_value = IMAGES_TRIED
-        elif len(dim) and kinds.get(value.name) == "rois":
-            dim[len(dim) - 2].dim_value = ROIS_TRIED
+        count, dims = counted.get(value.name), dims_of(value)
+        if count and dims:
+            value.type.tensor_type.shape.dim[_axis(count, dims)].dim_value = sizes[count]
     return infer(sized)
