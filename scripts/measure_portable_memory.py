@@ -2,8 +2,8 @@
 
     python scripts/measure_portable_memory.py
 
-It is what the first run adds to a process of its own. `write_docs.py` writes it into docs/guides/portable.md, beside
-the benchmark's times.
+It is what the first run adds to a process of its own, on one thread. `write_docs.py` writes it into
+docs/guides/portable.md, beside the benchmark's times.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ WORK = Path(__file__).resolve().parent.parent / "build" / "portable_memory.npz"
 MEMORY = """
 import re, sys
 import numpy as np, onnxruntime as ort
+options = ort.SessionOptions()
+options.intra_op_num_threads = 1
 if sys.argv[2]:
-    options = ort.SessionOptions()
     options.register_custom_ops_library(sys.argv[2])
-else:
-    options = None
 session = ort.InferenceSession(sys.stdin.buffer.read(), options, providers=["CPUExecutionProvider"])
 feeds = dict(np.load(sys.argv[1]))
-peak = lambda: int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
-before = peak()
+of_process = lambda name: int(re.search(name + r":\\s*(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # the peak is that from here on: to make a session takes memory that is free by now
+before = of_process("VmRSS")
 session.run(None, feeds)
-print(peak() - before)
+print(of_process("VmHWM") - before)
 """
 
 

@@ -210,9 +210,15 @@ def difference(given: str | list[Any], expected: Sequence[Any]) -> str:
     """
     if isinstance(given, str):
         return given
+    if len(given) != len(expected):
+        return f"{len(given)} outputs, expected {len(expected)}"
     for actual, right in zip(given, expected, strict=True):
         same_kind = right.dtype.kind in "iu" and actual.dtype.kind in "iu" and actual.itemsize == right.itemsize
-        typed = actual.view(right.dtype) if same_kind and actual.shape else actual.astype(right.dtype)
+        with np.errstate(all="ignore"):
+            typed = actual.view(right.dtype) if same_kind and actual.shape else actual.astype(right.dtype)
+            back = typed.astype(actual.dtype)
+        if not same_kind and not np.array_equal(back, actual, equal_nan=True):
+            return f"an output is {actual.dtype}, and has values that {right.dtype} does not have"
         found = first_difference(right, typed)
         if found is not None:
             return str(found)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
+import signal
+import sys
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
@@ -26,7 +29,10 @@ class Child:
     """A process that answers requests, one after the other. Requests and answers are whatever can be pickled."""
 
     def __init__(self, serve: Callable[..., None], *arguments: object) -> None:
-        """Start `serve(connection, *arguments)` in a process that ends with this one at the latest."""
+        """Start `serve(connection, *arguments)` in a process that ends with this one at the latest.
+
+        Where this one is killed, `answer_requests` sees to that, and on Linux even of a process that is stopped.
+        """
         # A fresh interpreter, not a fork: threads and locks must not be copied.
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
@@ -80,6 +86,9 @@ class Child:
 
 def answer_requests(connection: Connection, answer: Callable[[Any], object]) -> None:
     """The child's side: answer each request until the parent hangs up."""
+    if sys.platform == "linux":  # a stopped process does not see that
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         while True:
             connection.send(answer(connection.recv()))

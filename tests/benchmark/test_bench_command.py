@@ -170,6 +170,16 @@ def test_overheads(capsys: pytest.CaptureFixture[str]) -> None:
         (["--from", "x.jsonl", "--quick"], "--from and --quick: expected one of them, because --from times nothing"),
         (["--from", "missing.jsonl"], "missing.jsonl: no such file"),
         (["--target", "mmx"], "--target mmx: expected one of avx2, baseline"),
+        *(
+            ([option, *value], f"{option}: expected with --grid")
+            for option, *value in (
+                ("--seed", "0"),
+                ("--draws", "3"),
+                ("--operator", "Roi"),
+                ("--seconds", "0"),
+                ("--resume",),
+            )
+        ),
     ],
 )
 def test_refusals(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.processes import descendants, is_running, start_python, wait_until
 
 import onnx_maxpool
 from onnx_maxpool.benchmark import peers
@@ -251,3 +253,20 @@ def test_a_runtime_is_stopped_between_its_turns() -> None:
     finally:
         runtime.close()
     assert not runtime.alive
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems end no stopped process with its parent")
+def test_a_killed_benchmark_leaves_no_stopped_process() -> None:
+    command = start_python(
+        *("-m", "onnx_maxpool", "bench", "--rows", "MaxRoiPool 3x64x64", "--threads", "1", "--samples", "9999"),
+        *("--peer", "ONNX Runtime"),
+    )
+    try:
+        wait_until(lambda: len(descendants(command.pid, "spawn_main")) == 2 or command.poll() is not None)
+        workers = descendants(command.pid, "spawn_main")
+        assert len(workers) == 2
+        time.sleep(1)  # until one of them is stopped
+    finally:
+        command.kill()
+        command.communicate()
+    wait_until(lambda: not any(map(is_running, workers)), seconds=20)

@@ -19,7 +19,15 @@ from onnx_maxpool.benchmark.grid import race
 from onnx_maxpool.benchmark.grid.race import race_row, take_turns
 from onnx_maxpool.benchmark.grid.records import append, begin, from_record, record
 from onnx_maxpool.benchmark.grid.shapes import GROUPS, MOST_CELLS, drawn, group_of
-from onnx_maxpool.benchmark.grid.summary import clearly_lost, distributions, lost, out_of_reach, ratio, worst
+from onnx_maxpool.benchmark.grid.summary import (
+    clearly_lost,
+    distributions,
+    lost,
+    out_of_reach,
+    ratio,
+    rows_by_processor,
+    worst,
+)
 from onnx_maxpool.benchmark.inputs import row_inputs
 from onnx_maxpool.benchmark.measure import Contestant, Runtimes
 from onnx_maxpool.benchmark.peers import OURS, RUNTIME, SESSION
@@ -211,6 +219,27 @@ def test_a_small_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"found seed {seed}, expected {seed + 1}" in capsys.readouterr().err
 
 
+def test_resume_goes_on_with_the_same_grid_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it would not have timed is not reported as its own, and what is there is not lost."""
+    file = tmp_path / "out.jsonl"
+    _, row = drawn("AdaptiveMaxPool", 1, 2)
+    result = RowResult(row, 2, 0, 0)
+    settings = {"threads": [2], "peers": ["OpenVINO"], "seed": 1, "command": ""}
+    drawn_by = ["--seed", 1, "--draws", 2, "--operator", "Adaptive", "--peer", "OpenVINO", "--seconds", 0]
+    for found, changed, said in (
+        ({"cpu": "Another"}, [], "processor Another, expected "),
+        ({"target": "avx2"}, [], "target avx2, expected None"),
+        ({}, ["--peer", "torch"], "peers OpenVINO, expected OpenVINO or torch"),
+        ({}, ["--draws", 1], f"{row.name}, expected only rows that these options draw"),
+    ):
+        begin(Results({**machine(), **found}, settings, {"openvino": "1.2"}), file)
+        append(result, file)
+        before = file.read_text()
+        assert run_command(*drawn_by, *changed, "--json", file, "--resume") == 2
+        assert f"--resume {file}: found {said}" in capsys.readouterr().err
+        assert file.read_text() == before
+
+
 def test_several_seeds_are_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow, fast = result_of("MaxRoiPool", [2.0], [1.0]), result_of("MaxRoiPool", [1.0], [3.0])
     files = []
@@ -255,6 +284,13 @@ def test_each_processor_has_its_own_figures(tmp_path: Path, capsys: pytest.Captu
     assert "Other with AVX-512: 0 of 1 lost" in picture
     shown = capsys.readouterr().out
     assert shown.index("One with AVX2\n") < shown.index("Other with AVX-512\n")
+
+
+def test_a_processor_that_was_held_to_an_instruction_set_is_another() -> None:
+    settings = {"threads": [2], "peers": [], "seed": 0, "command": ""}
+    held = [{**machine(), "cpu": "One with AVX-512", "target": target} for target in (None, "avx2")]
+    kinds = rows_by_processor(Results(each, settings) for each in held)
+    assert list(kinds) == ["One with AVX-512", "One with AVX-512, held to avx2"]
 
 
 KEPT = Path(__file__).parent.parent.parent / "docs" / "benchmark"
@@ -322,7 +358,10 @@ def test_the_clock_ends_a_grid(capsys: pytest.CaptureFixture[str]) -> None:
             ["--from", "x.jsonl", "--seconds", "9"],
             "--from and --seconds: expected one of them, because --from times nothing",
         ),
+        (["--from", "x.jsonl", "--seed", "0"], "--from and --seed: expected one of them, because --from times nothing"),
         (["--draws", "1", "--resume"], "--resume: expected --json FILE beside it"),
+        (["--quick"], "--quick: expected without --grid"),
+        (["--samples", "3"], "--samples: expected without --grid"),
         (["--draws", "2", "--rows", "no such row"], "--rows no such row: no row has that in its name"),
     ],
 )

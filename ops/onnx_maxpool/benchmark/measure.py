@@ -129,7 +129,11 @@ def measure_row(runtimes: Runtimes, row: Row, threads: int) -> RowResult:
             return result
         for name in runtimes.results.settings["peers"]:
             result.entries[name] = enter(name)
-        compare(entered[0], entered[1:])
+        try:
+            compare(entered[0], entered[1:])
+        except RefusalError as refusal:  # our own process ended, or cannot write: the row is a failure
+            entered[0].refuse(refusal)
+            return result
         result.entries[TRAFFIC] = enter(TRAFFIC)
         if threads > 1:
             result.ours["1 thread"] = enter(OURS, threads=1)

@@ -185,7 +185,8 @@ def output_of(script: str, *arguments: str) -> str:
     """What a script prints in a fresh process. Raises RuntimeError."""
     done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"a process that measures overheads failed: {done.stderr.strip().splitlines()[-1]}")
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise RuntimeError(f"a process that measures overheads failed: {said[-1]}")
     return done.stdout
 
 

@@ -82,13 +82,17 @@ def bench(
             "--grid", help="Time random rows instead of the table's, from the ranges of sizes that real models use."
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Draw the rows of --grid with this seed.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Draw the rows of --grid with this seed. The default is 0.")
+    ] = None,
     draws: Annotated[
-        int,
+        int | None,
         typer.Option(
-            min=1, help="Draw this many rows of --grid for each operator, and for MaxPooling1 with and without indices."
+            min=1,
+            help="Draw this many rows of --grid for each operator, and for MaxPooling1 with and without indices. The "
+            f"default is {ROWS_PER_GROUP}.",
         ),
-    ] = ROWS_PER_GROUP,
+    ] = None,
     operators: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,29 +134,30 @@ def bench(
         raise InputError('--plot needs matplotlib: pip install "onnx-maxpool[bench]"')
     if target is not None and target not in HELD_TO:
         raise InputError(f"--target {target}: expected one of {', '.join(HELD_TO)}")
+    of_the_table = {"--quick": quick or None, "--samples": samples}
+    of_the_grid = {
+        "--seed": seed,
+        "--draws": draws,
+        "--operator": operators or None,
+        "--seconds": seconds,
+        "--resume": resume or None,
+    }
     if from_:
-        timing = {
-            "--quick": quick,
-            "--rows": rows,
-            "--peer": peers,
-            "--threads": threads,
-            "--samples": samples,
-            "--target": target,
-            "--json": as_json,
-            "--operator": operators,
-            "--seconds": seconds,
-            "--resume": resume,
-        }
-        if given := [name for name, value in timing.items() if value]:
+        both = {"--rows": rows or None, "--peer": peers or None, "--threads": threads or None, "--target": target}
+        timing = {**of_the_table, **both, "--json": as_json, **of_the_grid}
+        if given := [name for name, value in timing.items() if value is not None]:
             raise InputError(f"--from and {given[0]}: expected one of them, because --from times nothing")
         report_again(from_, plot, markdown, grid=grid)
         return
+    unused = of_the_table if grid else of_the_grid
+    if given := [name for name, value in unused.items() if value is not None]:
+        raise InputError(f"{given[0]}: expected {'without' if grid else 'with'} --grid")
     patterns = tuple(rows or ())
     if grid:
         counts = tuple(threads or (count for count in DEFAULT_THREADS if count <= cpus()))
         options = GridOptions(
-            seed,
-            draws,
+            seed if seed is not None else 0,
+            draws if draws is not None else ROWS_PER_GROUP,
             known_groups(operators or ()),
             patterns,
             counts,

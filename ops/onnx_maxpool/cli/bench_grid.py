@@ -16,7 +16,7 @@ from onnx_maxpool.benchmark.report.grid import grid_line, grid_report, write_gri
 from onnx_maxpool.benchmark.results import Results, RowResult
 from onnx_maxpool.benchmark.rows import Row
 from onnx_maxpool.cli.outputs import prepare_files, prepare_folders, prepare_replacement
-from onnx_maxpool.errors import InputError
+from onnx_maxpool.errors import InputError, listing
 from onnx_maxpool.machine import machine
 
 ROWS_PER_GROUP = 300
@@ -90,12 +90,21 @@ def bench_grid(options: GridOptions, as_json: Path | None, plot: Path | None, ma
 
 
 def earlier(found: Results, path: Path, rows: Sequence[Row], results: Results) -> None:
-    """Begin with what a file has of these rows. Raises InputError where it was timed with another seed."""
-    if found.settings["seed"] != results.settings["seed"]:
-        raise InputError(f"--resume {path}: found seed {found.settings['seed']}, expected {results.settings['seed']}")
+    """Begin with what a file has. Raises InputError where this run would not have found the same."""
+    for what, theirs, ours in (
+        ("seed", found.settings["seed"], results.settings["seed"]),
+        ("peers", listing(found.settings["peers"]), listing(results.settings["peers"])),
+        ("processor", found.machine["cpu"], results.machine["cpu"]),
+        ("target", found.machine.get("target"), results.machine["target"]),
+    ):
+        if theirs != ours:
+            raise InputError(f"--resume {path}: found {what} {theirs}, expected {ours}")
     names = {row.name for row in rows}
+    for result in found.rows:
+        if result.row.name not in names:
+            raise InputError(f"--resume {path}: found {result.row.name}, expected only rows that these options draw")
     results.versions.update(found.versions)
-    results.rows = [result for result in found.rows if result.row.name in names]
+    results.rows = list(found.rows)
 
 
 def report_again(paths: Sequence[Path], plot: Path | None, markdown: Path | None) -> None:

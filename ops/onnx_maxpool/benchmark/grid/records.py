@@ -50,7 +50,7 @@ def record(result: RowResult) -> Mapping[str, Any]:
             name: [round(1e6 * value, 3) for value in (timing.lower, timing.median, timing.upper)]
             for name, timing in timings.items()
         },
-        "times_ours": {name: [round(value, 4) for value in values] for name, values in result.times_ours.items()},
+        "times_ours": {name: [round(value, 9) for value in values] for name, values in result.times_ours.items()},
         "differing": {
             name: [entry.differing, entry.cells] for name, entry in result.entries.items() if entry.differing
         },

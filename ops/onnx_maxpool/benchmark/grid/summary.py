@@ -41,10 +41,15 @@ class Distribution:
 
 
 def rows_by_processor(runs: Iterable[Results]) -> dict[str, list[RowResult]]:
-    """The rows of all runs on each kind of processor, as ratios of one say nothing about another."""
+    """The rows of all runs on each kind of processor, as ratios of one say nothing about another.
+
+    One that was held to an instruction set is another kind.
+    """
     found: dict[str, list[RowResult]] = {}
     for run in runs:
-        found.setdefault(run.machine["cpu"], []).extend(run.rows)
+        target = run.machine.get("target")
+        kind = f"{run.machine['cpu']}, held to {target}" if target else run.machine["cpu"]
+        found.setdefault(kind, []).extend(run.rows)
     return found
 
 

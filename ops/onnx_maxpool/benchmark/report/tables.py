@@ -231,8 +231,10 @@ def write_page(results: Results, path: Path, pictures: Sequence[Path] = ()) -> N
 
 def links(path: Path) -> list[str]:
     """A link to every other page in the folder, by its title."""
-    others = sorted(page for page in path.parent.glob("*.md") if page.name != path.name)
-    titles = (page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for page in others)
+    others = sorted(page for page in path.parent.glob("*.md") if page.name != path.name and page.is_file())
+    titles = (
+        page.read_text(encoding="utf-8", errors="replace").partition("\n")[0].removeprefix("# ") for page in others
+    )
     return [f"[{title}]({page.name})" for title, page in zip(titles, others, strict=True)]
 
 
