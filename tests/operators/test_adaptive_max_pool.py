@@ -11,6 +11,7 @@ import onnx.parser
 import openvino as ov
 import pytest
 from openvino import opset14
+from support.older_runtimes import runtime_is_before
 from support.one_node import Array, Run, assert_same, both, mixed, model, native, reference, version_of
 
 import onnx_maxpool
@@ -177,6 +178,27 @@ def test_no_channel_has_more_cells_than_indices_where_there_is_none() -> None:
         version_of(NAME, OPSET), none, np.array([1, 1]), with_index=True, index_element_type="i32"
     )
     assert index.shape == (0, 1, 1, 1)
+
+
+@pytest.mark.skipif(runtime_is_before(1, 28), reason="only from ONNX Runtime 1.28 on is the index's type inferred")
+def test_an_index_of_unknown_shape_has_sizes_of_its_own() -> None:
+    """ONNX Runtime shares a buffer between values whose sizes it takes for equal."""
+    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "org.openvinotoolkit": 8]>
+        g (float X, int64[s] output_size) => (float Y, int32 Q) {
+            Y, I = org.openvinotoolkit.AdaptiveMaxPool <index_element_type = "i32"> (X, output_size)
+            A = ReduceMax <axes = [0], keepdims = 0> (I)
+            A2 = Neg (A)
+            P = ReduceMax <keepdims = 0> (A2)
+            I2 = Add (I, P)
+            B = ReduceMax <axes = [3], keepdims = 0> (I2)
+            B2 = Neg (B)
+            Q = Neg (B2)
+        }""")
+    for value in (proto.graph.input[0], *proto.graph.output):
+        value.type.tensor_type.ClearField("shape")
+    given = feeds(np.random.default_rng(0).random((64, 3, 8, 8), np.float32), (4, 2))
+    for actual, expected in zip(native(proto, given), reference(proto, given), strict=True):
+        assert_same(actual, expected)
 
 
 def test_an_index_type_that_an_older_runtime_cannot_infer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from support.one_node import assert_same, model, reference
+from support.processes import run_python
 from support.subnormals import run_without_subnormals
 
 import onnx_maxpool
@@ -102,6 +103,33 @@ def test_adaptive_sizes_in_double(sizes: tuple[int, ...], nans: int) -> None:
     x.ravel()[rng.choice(x.size, nans, replace=False)] = np.nan
     given = {"X": x, "output_size": np.array(sizes)}
     same_in_all_runs(model("AdaptiveMaxPool", 8, given), given)
+
+
+ZEROS = """
+import sys
+import numpy as np, onnx, onnxruntime as ort
+import onnx_maxpool
+
+proto = onnx.load(sys.argv[1])
+first = onnx_maxpool.load(proto)
+options = ort.SessionOptions()
+options.intra_op_num_threads = 2
+options.add_session_config_entry("session.set_denormal_as_zero", "1")
+session = onnx_maxpool.load(proto, options)
+x = np.full((2, 17, 300, 300), -0.0, np.float32)
+for _ in range(60):
+    (y,) = session.run(None, {"X": x, "output_size": np.array([100, 77])})
+    assert not y.tobytes().strip(b"\\0"), "some zeros are -0"
+"""
+"""Only threads that the second session makes take small numbers for 0."""
+
+
+def test_zeros_are_the_same_from_every_thread(tmp_path: Path) -> None:
+    """+0, whether a thread compares numbers or keys."""
+    given = {"X": np.zeros((2, 17, 300, 300), np.float32), "output_size": np.array([100, 77])}
+    onnx.save(model("AdaptiveMaxPool", 8, given), tmp_path / "model.onnx")
+    done = run_python("-c", ZEROS, tmp_path / "model.onnx")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("case", ["one column apart", "small maps"])

@@ -30,18 +30,21 @@ const PoolKernel* kernel_of() {
 }
 
 // The same of what pools numbers too, where there are any and no index is wanted. Where keys have to pool them after
-// all, a zero becomes +0, as that of numbers is: whether there is a NaN elsewhere must not be seen.
+// all, a zero becomes +0, as that of numbers is: whether there is a NaN elsewhere must not be seen, nor how a thread's
+// processor is set. By integers, as a processor that takes small numbers for 0 would make them 0.
 template <template <class, class, bool> class Pool, class Types>
 void run_pool(const PoolJob& job, int64_t unit, void* scratch) {
   using Keys = Pool<typename Types::Element, typename Types::Lane, Types::kIndexed>;
   using Number = typename PooledAs<typename Types::Element>::type;
   if constexpr (!Types::kIndexed && kAreNumbers<Number>) {
-    if (job.order.mask != 0 && compares_numbers()) {
-      if (Pool<Number, Number, false>::run(job, unit, scratch)) return;
+    if (job.order.mask != 0) {
+      if (compares_numbers() && Pool<Number, Number, false>::run(job, unit, scratch)) return;
       Keys::run(job, unit, scratch);
       Keys::each_piece(job, unit, [&](int64_t begin, int64_t end) {
-        Number* const y = static_cast<Number*>(job.y);
-        for (int64_t i = begin; i < end; ++i) y[i] += Number{};
+        using Bits = typename Types::Element;
+        const Bits negative_zero = static_cast<Bits>(~job.order.mask);
+        Bits* const y = static_cast<Bits*>(job.y);
+        for (int64_t i = begin; i < end; ++i) y[i] = y[i] == negative_zero ? Bits{} : y[i];
       });
       return;
     }

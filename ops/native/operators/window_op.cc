@@ -332,7 +332,10 @@ void infer_windows(const Variant& variant, const Inference& node, const std::vec
 void infer_windows_of_any_rank(const Variant& variant, const Inference& node) {
   if (!variant.infers_optional_outputs) return;
   const ElementType index = inferred_index(variant, node);
-  if (index != variant.index_types[0]) node.set_output(1, index, std::vector<Dim>(4, Inference::unknown()));
+  if (index == variant.index_types[0]) return;
+  std::vector<Dim> dims(4);
+  for (Dim& dim : dims) dim = Inference::unknown();  // each with a symbol of its own
+  node.set_output(1, index, dims);
 }
 
 }  // namespace onnx_maxpool
