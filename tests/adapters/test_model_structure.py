@@ -21,6 +21,7 @@ from onnx_maxpool import OperatorError
 from onnx_maxpool.cli.inspection import inspect_model
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.graph.inlining import inline_functions
+from onnx_maxpool.graph.sorting import sort_nodes
 
 X = np.random.default_rng(0).standard_normal((2, 3, 9, 11)).astype(np.float32)
 ROIS = np.array([[0, 0, 0, 32, 24], [1, 4, 8, 40, 32], [1, 0, 0, 16, 8]], np.float32)
@@ -301,8 +302,49 @@ def test_a_type_that_follows_from_a_sparse_initializer() -> None:
     for options in ({}, {"control_flow": False}):
         (actual,) = stock(onnx_maxpool.to_portable(model, **options), feeds)
         assert_same(actual, expected)
-    for form in ("native", "python"):
+    for form in ("native", "python", "reference"):
         assert_same(FORMS[form](model, feeds)[0], expected)
+    by_axes = numpy_helper.from_array(
+        np.argwhere(np.isin(np.arange(X.size).reshape(X.shape), [0, 5, 300])), "W_indices"
+    )
+    model.graph.sparse_initializer[0].indices.CopyFrom(by_axes)
+    assert_same(FORMS["reference"](model, feeds)[0], expected)
+
+
+@each_form
+def test_nodes_in_any_order(form: str) -> None:
+    """As tools write them that add a Cast; ONNX Runtime sorts them, but not in subgraphs."""
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 17]>
+        g (float[2,3,9,11] X, float[3,5] rois) => (float[3,3,2,2] Y) {
+            size = Size (X)
+            yes = Cast <to = 9> (size)
+            z = If (yes) <
+                then_branch = a () => (float[3,3,2,2] b) {
+                    n = Neg (x)
+                    b = MaxRoiPool <pooled_shape = [2, 2], spatial_scale = 0.25> (n, rois)
+                },
+                else_branch = c () => (float[3,3,2,2] d) { d = MaxRoiPool <pooled_shape = [2, 2]> (x, rois) }
+            >
+            Y = Neg (z)
+            x = Identity (w)
+            w = Abs (X)
+        }""")
+    (expected,) = stock(model, FEEDS)
+    del model.graph.node[:2]
+    model.graph.node.extend(
+        onnx.helper.make_node(*each) for each in (("Cast", ["size"], ["yes"]), ("Size", ["X"], ["size"]))
+    )
+    model.graph.node[-2].attribute.append(helper.make_attribute("to", onnx.TensorProto.BOOL))
+    before = model.SerializeToString()
+    assert_same(FORMS[form](model, FEEDS)[0], expected)
+    assert model.SerializeToString() == before
+
+
+def test_nodes_that_read_each_other_stay() -> None:
+    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 17]>
+        g (float[2] X) => (float[2] Y) { a = Add (X, b)  b = Neg (a)  Y = Neg (X) }""")
+    sort_nodes(model.graph)
+    assert [node.output[0] for node in model.graph.node] == ["a", "b", "Y"]
 
 
 CALLS = {

@@ -12,6 +12,7 @@ import onnxruntime as ort
 import pytest
 from builders import MODELS, Model
 from onnx import helper, parser
+from onnxruntime_extensions import get_library_path
 from support.one_node import Array, assert_same, roi_model
 from support.processes import run_python
 from support.python_operators import ROI_FEEDS, ROIS, X, outputs
@@ -167,17 +168,36 @@ g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) <int8[3] Y_python, i
     assert_equal_outputs(proto, ROI_FEEDS)
 
 
-def test_an_input_whose_type_is_not_known() -> None:
-    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 22, "com.microsoft": 1]>
-g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) {
+BEHIND_GELU = """<ir_version: 10, opset_import: ["": 22, "com.microsoft": 1]>
+g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) {{
     gelu = com.microsoft.Gelu (X)
-    Y = MaxRoiPool <pooled_shape = [2, 2]> (gelu, rois)
-}""")
-    words = "node 'Y' in graph: MaxRoiPool-22: the element type of X 'gelu' is not known to ONNX's inference"
-    with pytest.raises(OperatorError, match=f"^{words}"):
-        onnx_maxpool.to_python_ops(proto)
+    wide = com.microsoft.Gelu (rois)
+    y = MaxRoiPool <pooled_shape = [2, 2]> (gelu, {rois})
+    Y = com.microsoft.Gelu (y)
+}}"""
+"""ONNX does not know the operator's outputs."""
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_an_input_whose_type_is_not_known(portable: bool) -> None:
+    feeds = {"X": np.nan_to_num(X, neginf=0), "rois": ROIS}
+    (expected,) = onnx_maxpool.run(onnx_maxpool.load(parser.parse_model(BEHIND_GELU.format(rois="wide"))), feeds)
+
+    def converted(proto: onnx.ModelProto) -> ort.InferenceSession:
+        if portable:
+            return ort.InferenceSession(onnx_maxpool.to_portable(proto).SerializeToString())
+        return onnx_maxpool.load(proto, implementation="python")
+
+    proto = parser.parse_model(BEHIND_GELU.format(rois="wide"))
+    words = "^node 'y' in graph: MaxRoiPool-22: the .*type of X.* is not known, expected one that ONNX infers or value_"
+    with pytest.raises(OperatorError, match=words):
+        converted(proto)
     proto.graph.value_info.append(helper.make_tensor_value_info("gelu", onnx.TensorProto.FLOAT, None))
-    assert_equal_outputs(proto, {"X": np.nan_to_num(X, neginf=0), "rois": ROIS})
+    assert_same(converted(proto).run(None, feeds)[0], expected)
+    # That of the ROIs tells that of the images.
+    proto = parser.parse_model(BEHIND_GELU.format(rois="rois"))
+    (expected,) = onnx_maxpool.run(onnx_maxpool.load(proto), feeds)
+    assert_same(converted(proto).run(None, feeds)[0], expected)
 
 
 def test_bad_attributes_and_types_are_refused_before_a_session_is_made() -> None:
@@ -248,6 +268,16 @@ def test_threads() -> None:
     assert len(results) == 80
     for result in results:
         assert_same(result, expected)
+
+
+def test_options_that_have_the_extensions_already() -> None:
+    options = ort.SessionOptions()
+    options.register_custom_ops_library(get_library_path())
+    options.log_severity_level = 4
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 22]>
+g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) { Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois) }""")
+    with pytest.raises(ValueError, match="the session options have onnxruntime-extensions already, expected options"):
+        onnx_maxpool.load(proto, options, implementation="python")
 
 
 OTHER_PYTHON_OPERATORS = """

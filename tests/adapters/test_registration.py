@@ -23,7 +23,7 @@ from support import known_sessions, one_node
 from support.one_node import Array, assert_same, random_rois, reference_rois, roi_model
 
 import onnx_maxpool
-from onnx_maxpool import OperatorError
+from onnx_maxpool import ModelError, OperatorError
 from onnx_maxpool.adapters import onnxruntime as ort_adapter
 from onnx_maxpool.conformance import all_cases
 
@@ -61,6 +61,24 @@ def test_external_data(tmp_path: Path) -> None:
         with_weights(roi_model(), weights), path, save_as_external_data=True, location="w", size_threshold=0
     )
     assert_same(run(onnx_maxpool.load(path)), expected)
+
+
+@pytest.mark.parametrize("is_parsed", [False, True])
+def test_external_data_in_a_folder_that_the_options_name(is_parsed: bool, tmp_path: Path) -> None:
+    """Of a model that is given as bytes: ONNX Runtime has an entry for it."""
+    weights = np.arange(6, dtype=np.float32).reshape(6, 1, 1)
+    path = tmp_path / "model.onnx"
+    onnx.save_model(
+        with_weights(roi_model(), weights), path, save_as_external_data=True, location="w", size_threshold=0
+    )
+    options = known_sessions.one_thread()
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(tmp_path))
+    model = onnx.load_model(path, load_external_data=False) if is_parsed else path.read_bytes()
+    expected = reference_rois(roi_model(), X, ROIS) + weights
+    assert_same(run(onnx_maxpool.load(model, options)), expected)
+    (tmp_path / "w").write_bytes(b"short")
+    with pytest.raises(ModelError, match="the model: tensor 'weights' has its data in 'w', bytes 0 to 24, expected no"):
+        onnx_maxpool.load(model, options)
 
 
 def test_a_proto_too_large_to_serialize(monkeypatch: pytest.MonkeyPatch) -> None:

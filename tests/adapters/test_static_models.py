@@ -64,8 +64,21 @@ def test_sizes_may_be_numpys() -> None:
 def test_a_negative_size_is_unknown() -> None:
     proto = parser.parse_model(NESTED)
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
-    with pytest.raises(OperatorError, match=r"X has shape \[\?,.*\], expected a known size for dimension 0"):
+    with pytest.raises(OperatorError, match=r"X has shape \[X\.0,.*\], expected a size for X\.0, as dims gives"):
         to_portable(proto, control_flow=False, dims={"R": 4})
+    assert to_portable(proto, control_flow=False, dims={"R": 4, "X.0": 2}).graph.output[0].type.tensor_type.shape.dim
+
+
+def test_sizes_of_what_is_optional_or_in_a_sequence() -> None:
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
+        g (seq(float[N,3,8,8]) maps, optional(float[R,5]) boxes) => (float[r,3,2,2] Y) {
+            zero = Constant <value = int64 {0}> ()
+            X = SequenceAt (maps, zero)
+            rois = OptionalGetElement (boxes)
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+        }""")
+    shape = to_portable(proto, control_flow=False, dims={"N": 2, "R": 4}).graph.output[0].type.tensor_type.shape
+    assert [dim.dim_value for dim in shape.dim] == [4, 3, 2, 2]
 
 
 def test_sizes_of_inner_values_that_no_longer_hold() -> None:

@@ -96,7 +96,7 @@ def test_subgraphs_are_searched(name: str, places: list[str]) -> None:
 def test_an_unknown_type_asks_for_every_type_of_the_version() -> None:
     model = parsed(
         """g (float[1,1,8,8] a, float[2,5] b) => (float[2,1,2,2] Y)
-        { x = custom.Op (a) r = custom.Op (b) Y = MaxRoiPool <pooled_shape = [2, 2]> (x, r) }""",
+        { x = custom.Op (a) r = custom.Op (b) y = MaxRoiPool <pooled_shape = [2, 2]> (x, r) Y = custom.Op (y) }""",
         opset=21,
     )
     (node,) = inspect_model(model).nodes
@@ -147,6 +147,28 @@ def test_random_rois_are_in_range(name: str) -> None:
     again = model_inputs(model, dims=DIMS, seed=7)
     assert all(array.tobytes() == again[name].tobytes() for name, array in inputs.items())
     assert model_inputs(model, dims=DIMS, seed=8)["X"].tobytes() != inputs["X"].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("dims", "nodes"),
+    [
+        ("50,5", "half = Cast <to = 10> (rois)  boxes = Identity (half)"),
+        ("1,50,5", "axis = Constant <value_ints = [0]> ()  part = Squeeze (rois, axis)  boxes = Cast <to = 10> (part)"),
+        (
+            "10,5,5",
+            "rows = Constant <value_ints = [-1, 5]> ()  part = Cast <to = 10> (rois)  boxes = Reshape (part, rows)",
+        ),
+    ],
+)
+def test_random_rois_of_an_input_that_is_cast_or_reshaped(dims: str, nodes: str) -> None:
+    """As tools make it that turn a model to float16 and keep the types of its inputs."""
+    model = parsed(
+        f"""g (float16[3000,1,20,30] X, float[{dims}] rois) => (float16[50,1,2,2] Y)
+        {{ {nodes} Y = MaxRoiPool <pooled_shape = [2, 2], spatial_scale = 0.0625> (X, boxes) }}"""
+    )
+    rois = model_inputs(model)["rois"].reshape(-1, 5)
+    assert 1000 < rois[:, 0].max() < 2048  # which float16 holds
+    assert (rois[:, 3:5].max(axis=0) > np.array([29, 19]) * 8).all()
 
 
 def test_a_random_batch_number_does_not_round_out_of_range() -> None:

@@ -43,13 +43,21 @@ OPTIONS = (
 )
 
 
-def model(x: str = "X", opset: int = 22) -> onnx.ModelProto:
-    """A MaxRoiPool on the input `X`, or on what an operator makes of it that ONNX does not know: `x` is then `Z`."""
-    return parser.parse_model(f"""<ir_version: 8, opset_import: ["": {opset}, "other": 1]>
-        g (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) {{
-            Z = other.Op (X)
-            Y = MaxRoiPool <pooled_shape = [2, 2]> ({x}, rois)
+def model(opset: int = 22, kind: str = "float") -> onnx.ModelProto:
+    return parser.parse_model(f"""<ir_version: 8, opset_import: ["": {opset}]>
+        g ({kind}[N,C,H,W] X, {kind}[R,5] rois) => ({kind}[R,C,2,2] Y) {{
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
         }}""")
+
+
+def of_unknown_type() -> onnx.ModelProto:
+    """A MaxRoiPool between operators that ONNX does not know."""
+    return parser.parse_model("""<ir_version: 8, opset_import: ["": 22, "other": 1]>
+        g (float[N] A) => (float[R,C,2,2] B) {
+            X, rois = other.Op (A)
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+            B = other.Op (Y)
+        }""")
 
 
 def of_unknown_rank() -> onnx.ModelProto:
@@ -291,14 +299,16 @@ BAD_ARGUMENTS = (
         "to_portable",
         "an input whose type ONNX does not infer",
         OperatorError,
-        "node 'Y' in graph: MaxRoiPool-22: the type of X is not known, expected one that ONNX infers",
-        lambda: onnx_maxpool.to_portable(model(x="Z")),
+        "node 'Y' in graph: MaxRoiPool-22: the type of X is not known, "
+        "expected one that ONNX infers or value_info declares",
+        lambda: onnx_maxpool.to_portable(of_unknown_type()),
     ),
     BadArgument(
         "to_portable",
         "an input whose rank ONNX does not infer",
         OperatorError,
-        "node 'Y' in graph: AdaptiveMaxPool: the rank of X is not known, expected one that ONNX infers",
+        "node 'Y' in graph: AdaptiveMaxPool: the rank of X is not known, "
+        "expected one that ONNX infers or value_info declares",
         lambda: onnx_maxpool.to_portable(of_unknown_rank()),
     ),
     BadArgument(
@@ -313,8 +323,8 @@ BAD_ARGUMENTS = (
         "to_portable",
         "without control flow, a dimension without a name or a size",
         OperatorError,
-        "node 'Y' in graph: MaxRoiPool-1: rois has shape [?,5], "
-        "expected a known size for dimension 0 without control flow",
+        "node 'Y' in graph: MaxRoiPool-1: rois has shape [rois.0,5], "
+        "expected a size for rois.0, as dims gives, without control flow",
         static(rois="?, 5"),
     ),
     BadArgument(
@@ -326,9 +336,9 @@ BAD_ARGUMENTS = (
     ),
     BadArgument(
         "to_portable",
-        "`dims` for a model without symbolic dimensions",
+        "`dims` for a model whose sizes are known",
         OperatorError,
-        "to_portable: dims has R, expected none, as no input has a symbolic dimension",
+        "to_portable: dims has R, expected none, as every dimension of the inputs has a size",
         static(dims={"R": 3}),
     ),
     BadArgument(
@@ -408,8 +418,16 @@ BAD_ARGUMENTS = (
         "to_python_ops",
         "an input whose type ONNX does not infer",
         OperatorError,
-        "node 'Y' in graph: MaxRoiPool-22: the element type of X 'Z' is not known to ONNX's inference",
-        lambda: onnx_maxpool.to_python_ops(model(x="Z")),
+        "node 'Y' in graph: MaxRoiPool-22: the element type of X 'X' is not known, "
+        "expected one that ONNX infers or value_info declares",
+        lambda: onnx_maxpool.to_python_ops(of_unknown_type()),
+    ),
+    BadArgument(
+        "to_python_ops",
+        "float16 in an opset without a Cast for it",
+        OperatorError,
+        "node 'Y' in graph: MaxRoiPool-1: opset of ai.onnx is 5, expected 6 or newer for float16 in Python",
+        lambda: onnx_maxpool.to_python_ops(model(opset=5, kind="float16")),
     ),
     BadArgument(
         "translation_table",

@@ -36,6 +36,12 @@ PROTOBUF_LIMIT = 2**31 - 1
 FORMAT_ENTRY = "session.load_model_format"
 """The session config entry that names a model's format, `ONNX` or `ORT`, whatever its name or its bytes say."""
 
+EXTERNAL_DATA_ENTRY = "session.model_external_initializers_file_folder_path"
+"""The session config entry that names the folder with the external data of a model that is given as bytes."""
+
+REGISTERED_TWICE = "Conflicting with a registered kernel"
+"""In what ONNX Runtime says of options with two libraries that have the same operators."""
+
 CPU = "CPUExecutionProvider"
 
 ORT_ERRORS: tuple[type[Exception], ...] = tuple(
@@ -108,8 +114,13 @@ def load(
     try:
         rewritten = with_python_ops(whole, keys, registered_bin_edges(options))
         session = with_threads(options, lambda: _session(rewritten, options, chosen, PythonSession), are_own)
-    except BaseException:
+    except BaseException as error:
         forget(kept)
+        if REGISTERED_TWICE in str(error):
+            raise ValueError(
+                "onnx_maxpool: the session options have onnxruntime-extensions already, expected options without it, "
+                "as operators in Python register it"
+            ) from error
         raise
     weakref.finalize(session, forget, kept)
     return session
@@ -142,8 +153,9 @@ def _for_runtime(model: Model, options: ort.SessionOptions, check: bool) -> Mode
         if check and not named and not isinstance(model, bytes | onnx.ModelProto):
             check_ort_file(model)
         return model
+    folder = config_entry(options, EXTERNAL_DATA_ENTRY)
     try:
-        parsed = read_model(model, "check" if check else "leave")
+        parsed = read_model(model, "check" if check else "leave", folder)
     except (OSError, ModelError):
         if check:
             raise
@@ -156,7 +168,7 @@ def _for_runtime(model: Model, options: ort.SessionOptions, check: bool) -> Mode
     if not own_functions(parsed) and not undeclared:
         return model
     copy = onnx.ModelProto()
-    copy.CopyFrom(read_model(model, "load"))
+    copy.CopyFrom(read_model(model, "load", folder))
     declare_calls(copy, undeclared)
     rename_own_functions(copy)
     return copy

@@ -11,6 +11,8 @@ from onnx_maxpool.graph.functions import callees_first, write_defaults
 from onnx_maxpool.graph.nodes import FunctionKey, called, key_of, model_nodes, write_canonical_domains
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import fresh_name, rename_own_functions
+from onnx_maxpool.graph.sorting import sort_nodes
+from onnx_maxpool.graph.sparse_initializers import fill_sparse_initializers
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import too_old
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions, resolve, versions_of
@@ -90,6 +92,9 @@ def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> R
     for function in whole.functions:  # the evaluator hands on only what is listed as if it had no default
         function.attribute.extend(default.name for default in function.attribute_proto)
     write_canonical_domains(whole)
+    # What every runtime takes, and onnx's evaluator does not.
+    sort_nodes(whole.graph)
+    fill_sparse_initializers(whole)
     # Given a model, onnx's evaluator makes evaluators for its functions that do not know `new_ops`: made here instead.
     operators = reference_ops(bin_edges=bin_edges)
     functions: list[ReferenceEvaluator | onnx.FunctionProto] = []

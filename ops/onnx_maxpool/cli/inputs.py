@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_maxpool.adapters.arrays import readable
 from onnx_maxpool.errors import InputError, shape
 from onnx_maxpool.graph.inference import outline
-from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
+from onnx_maxpool.graph.nodes import OperatorNode, every_node, operator_nodes
 from onnx_maxpool.graph.survey import infer
 from onnx_maxpool.npz import read_npz
 from onnx_maxpool.operators.registry import newest_version
@@ -32,6 +32,8 @@ INTEGERS = (
 )
 SMALL = 10
 """Random integers are smaller than this."""
+PASSING = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
+"""Operators whose output has the numbers of their first input."""
 
 
 def model_inputs(
@@ -268,7 +270,7 @@ def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> 
 
 
 def _roi_limits(inferred: Iterable[onnx.ModelProto], drawn: set[str]) -> dict[str, RoiLimits]:
-    """The limits of each input in `drawn` that is some operator's `rois`, in any of the models."""
+    """The limits of each input in `drawn` that is some operator's `rois`, cast or reshaped or not, in any model."""
     limits: dict[str, RoiLimits] = {}
     for model in inferred:
         for rois, limit in _limits_of_nodes(model, drawn):
@@ -277,11 +279,13 @@ def _roi_limits(inferred: Iterable[onnx.ModelProto], drawn: set[str]) -> dict[st
 
 
 def _limits_of_nodes(inferred: onnx.ModelProto, drawn: set[str]) -> Iterator[tuple[str, RoiLimits]]:
+    makers = {name: node for node in every_node(inferred.graph.node) for name in node.output}
     for found in _nodes_planned(inferred, "roi"):
         node, types = found.node, found.types
-        if len(node.input) < 2 or node.input[1] not in drawn:
+        rois = _source(node.input[1], makers) if len(node.input) > 1 else ""
+        if rois not in drawn:
             continue
-        x, rois = node.input[:2]
+        x = node.input[0]
         dims = dims_of(types[x]) or () if x in types else ()
         sizes = [dim for axis, dim in enumerate(dims) if axis != 1 and isinstance(dim, int)]
         if len(dims) != 4 or len(sizes) != 3:
@@ -290,7 +294,23 @@ def _limits_of_nodes(inferred: onnx.ModelProto, drawn: set[str]) -> Iterator[tup
             )
         scale = next((a.f for a in node.attribute if a.name == "spatial_scale"), 1.0)
         batches, height, width = sizes
+        batches = min(batches, _most_batches(dtype_of(type_name(types[x].elem_type))))
         yield rois, RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
+
+
+def _source(value: str, makers: Mapping[str, onnx.NodeProto]) -> str:
+    """The value whose numbers a value has, whatever its type and its dimensions of 1."""
+    seen: set[str] = set()
+    while value not in seen and value in makers and makers[value].op_type in PASSING and not makers[value].domain:
+        seen.add(value)
+        value = makers[value].input[0]
+    return value
+
+
+def _most_batches(dtype: np.dtype[np.generic]) -> int:
+    """How many batch numbers a type holds: a larger one could round up, to one out of range."""
+    finfo: Callable[[Any], Any] = ml_dtypes.finfo  # NumPy's does not know bfloat16
+    return int(2 ** (int(finfo(dtype).nmant) + 1))
 
 
 def _draw(
@@ -317,9 +337,7 @@ def _draw(
 def _draw_rois(random: np.random.Generator, dtype: np.dtype[np.generic], count: int, limits: RoiLimits) -> Array:
     """(count, 5) rows `[batch, x1, y1, x2, y2]` that `dtype` holds."""
     finfo: Callable[[Any], Any] = ml_dtypes.finfo  # NumPy's does not know bfloat16
-    kind = finfo(dtype)
-    exact = 2 ** (int(kind.nmant) + 1)  # a larger batch number could round up, to one out of range
-    batches = random.integers(0, max(min(limits.batches, exact), 1), (count, 1))
-    largest = np.minimum([limits.width, limits.height], float(kind.max))
+    batches = random.integers(0, max(min(limits.batches, _most_batches(dtype)), 1), (count, 1))
+    largest = np.minimum([limits.width, limits.height], float(finfo(dtype).max))
     corners = np.sort(random.uniform(0, 1, (count, 2, 2)) * largest, axis=1)
     return np.concatenate([batches, corners.reshape(count, 4)], axis=1).astype(dtype)

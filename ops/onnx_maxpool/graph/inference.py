@@ -5,9 +5,13 @@ from __future__ import annotations
 import onnx
 from onnx import helper, shape_inference
 
-from onnx_maxpool.graph.nodes import write_canonical_domains
+from onnx_maxpool.graph.nodes import operator_nodes, write_canonical_domains
+from onnx_maxpool.graph.sorting import sort_nodes
+from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.schemas import forget_negative_sizes, register_schemas
 
+IMAGE_RANK = 4
+"""Of what ROIs are pooled from."""
 LARGEST_KEPT = 1024
 """Initializers of more bytes than this are left out of the copy that types are inferred on."""
 
@@ -45,15 +49,42 @@ def outline(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def infer_types(model: onnx.ModelProto, *, follow_shapes: bool = False) -> onnx.ModelProto:
-    """The model with the types and shapes that ONNX infers; as it is where inference rejects it.
+    """The model with its nodes in order, and the types and shapes that ONNX infers, unless inference rejects it.
 
-    To follow shapes is to know the shapes that nodes of the graph compute, as Shape, Gather and Concat do.
+    To follow shapes is to know the shapes that nodes of the graph compute, as Shape, Gather and Concat do. Behind an
+    operator that ONNX does not know, our nodes tell the types of their inputs, as far as types of other values with the
+    same type variable are known.
     """
     register_schemas()
-    try:
-        return shape_inference.infer_shapes(model, data_prop=follow_shapes)
-    except (shape_inference.InferenceError, RuntimeError, ValueError):
-        return model
+    ordered = onnx.ModelProto()
+    ordered.CopyFrom(model)
+    sort_nodes(ordered.graph)
+    model = ordered
+    while True:
+        try:
+            model = shape_inference.infer_shapes(model, data_prop=follow_shapes)
+        except (shape_inference.InferenceError, RuntimeError, ValueError):
+            return model
+        if not _bind_inputs(model):
+            return model
+
+
+def _bind_inputs(model: onnx.ModelProto) -> bool:
+    """Declare inputs of our nodes whose types follow from other values of theirs; whether there are any."""
+    bound = False
+    for found in operator_nodes(model):
+        if found.scope is None or found.version is None:
+            continue
+        variables = list(operator(found.version.name).inputs.values())
+        values = [*zip(found.node.input, variables, strict=False), *zip(found.node.output[:1], variables, strict=False)]
+        kinds = {variable: found.types[name].elem_type for name, variable in values if name in found.types}
+        for i, (name, variable) in enumerate(values[: len(found.node.input)]):
+            if name and name not in found.types and variable in kinds:
+                dims = [None] * IMAGE_RANK if i == 0 and found.version.roi_rank else None
+                value = helper.make_tensor_value_info(name, kinds[variable], dims)
+                found.scope.graph.value_info.append(value)
+                bound = True
+    return bound
 
 
 def drop_contradictions(model: onnx.ModelProto) -> set[str]:

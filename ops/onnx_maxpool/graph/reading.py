@@ -78,15 +78,15 @@ def _has_ort_mark(content: bytes) -> bool:
     return content[place] == mark
 
 
-def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.ModelProto:
+def read_model(model: Model, external_data: ExternalData = "leave", folder: str | None = None) -> onnx.ModelProto:
     """The model that a path, serialized bytes or a ModelProto stands for; a ModelProto is given back as it is.
 
     Always protobuf, whatever the file's name ends in. Nothing is fetched: a URL is a path of no file. Raises OSError
     for a file that cannot be read. Raises ModelError for one that is no ONNX model, that has a standard operator with a
-    stride of 0, or whose external data is not in the model's folder. Bytes and a ModelProto have no folder: there it
-    raises ModelError for all external data that it is not to leave, which ONNX Runtime would look for from the current
-    folder, and before 1.24 anywhere. A model in ORT format holds no ONNX model: it raises ModelError for that too, and
-    for a path that is not UTF-8, a device or a pipe.
+    stride of 0, or whose external data is not in the model's folder. Bytes and a ModelProto have only the `folder` that
+    is given: without one it raises ModelError for all external data that it is not to leave, which ONNX Runtime would
+    look for from the current folder, and before 1.24 anywhere. A model in ORT format holds no ONNX model: it raises
+    ModelError for that too, and for a path that is not UTF-8, a device or a pipe.
     """
     path = None
     if isinstance(model, onnx.ModelProto):
@@ -100,9 +100,9 @@ def read_model(model: Model, external_data: ExternalData = "leave") -> onnx.Mode
     if external_data == "leave":
         return parsed
     for tensor in filter(external_data_helper.uses_external_data, _tensors(parsed)):
-        if path is None:
+        if path is None and folder is None:
             raise ModelError(f"the model: tensor '{tensor.name}' has external data, expected a model given by its path")
-        file, offset, length = _checked_external_data(tensor, path)
+        file, offset, length = _checked_external_data(tensor, path or os.path.join(folder or "", "the model"))
         if external_data == "load":
             _load(tensor, file, offset, length)
     return parsed

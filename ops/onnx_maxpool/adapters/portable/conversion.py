@@ -65,9 +65,10 @@ def to_portable(
 
     With `control_flow=False` the result contains no Loop, no If, and no shape that depends on data: for compilers, and
     for runtimes that lack these. Then all shapes must be known; `dims` gives sizes to the symbolic dimensions of the
-    graph's inputs. ROIs and output sizes that are constant in the model are computed during the conversion. An ROI with
-    a NaN or a bad batch number gives NaN; with control flow, the run fails. All local functions are inlined.
-    `max_pool_indices` also replaces each MaxPool of ai.onnx whose indices the model uses, if shapes are known.
+    graph's inputs, and to those without a name as `INPUT.AXIS`. ROIs and output sizes that are constant in the model
+    are computed during the conversion. An ROI with a NaN or a bad batch number gives NaN; with control flow, the run
+    fails. All local functions are inlined. `max_pool_indices` also replaces each MaxPool of ai.onnx whose indices the
+    model uses, if shapes are known.
 
     Raises OSError and ModelError if the model cannot be read. Raises OperatorError for an unknown name, for nodes that
     the model check rejects, for shapes that an operator rejects, for an operator whose types or rank ONNX cannot infer,
@@ -93,6 +94,9 @@ def to_portable(
         converted.ClearField("functions")
         converted.functions.extend(small.functions)
     contradicted = drop_contradictions(small)
+    if not control_flow:  # what inference hands on, messages name
+        for name, dim in _unnamed_dims(small.graph).items():
+            dim.dim_param = name
     small = infer_types(small, follow_shapes=not control_flow)
     if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
@@ -208,7 +212,9 @@ def _call(found: OperatorNode, version: OperatorVersion, types: Types) -> tuple[
     node = found.node
     x = types.get(node.input[0])
     if x is None or not x.elem_type:
-        raise OperatorError(f"{version.title}: the type of X is not known, expected one that ONNX infers")
+        raise OperatorError(
+            f"{version.title}: the type of X is not known, expected one that ONNX infers or value_info declares"
+        )
     definition = operator(version.name)
     attributes = definition.complete(version, node_attributes(node, version))
     outputs = list(node.output)
@@ -240,36 +246,60 @@ def _spatial_rank(found: OperatorNode, types: Types, attributes: Mapping[str, ob
     sizes = dims_of(types[node.input[1]]) if node.input[1] in types else None
     if sizes and isinstance(sizes[0], int):
         return sizes[0]
-    raise OperatorError(f"{node.op_type}: the rank of X is not known, expected one that ONNX infers")
+    raise OperatorError(
+        f"{node.op_type}: the rank of X is not known, expected one that ONNX infers or value_info declares"
+    )
 
 
 def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
     """Put sizes in the place of symbolic dimensions, wherever they are declared.
 
-    Dimensions of negative size become unknown. Raises OperatorError for a name that no input declares, for a size that
-    is no integer from 0, and for sizes that make an input too large.
+    A dimension of an input that has no name is `INPUT.AXIS`. Dimensions of negative size become unknown. Raises
+    OperatorError for a name that no input declares, for a size that is no integer from 0, and for sizes that make an
+    input too large.
     """
     forget_negative_sizes(_declared_values(model.graph))
-    known = {dim.dim_param: None for value in model.graph.input for dim in _declared_shape(value).dim if dim.dim_param}
+    unnamed = _unnamed_dims(model.graph)
+    symbols = [dim.dim_param for value in model.graph.input for dim in _dims_in(value.type) if dim.dim_param]
+    known = [*dict.fromkeys(symbols), *unnamed]
     sizes: dict[str, int] = {}
     for name, size in dims.items():
         if name not in known:
-            expected = listing(known) if known else "none, as no input has a symbolic dimension"
+            expected = listing(known) if known else "none, as every dimension of the inputs has a size"
             raise OperatorError(f"to_portable: dims has {name}, expected {expected}")
         sizes[name] = _size(name, size)
-    changed = [
-        value for value in model.graph.input if any(dim.dim_param in sizes for dim in _declared_shape(value).dim)
-    ]
     for value in _declared_values(model.graph):
-        for dim in _declared_shape(value).dim:
+        for dim in _dims_in(value.type):
             if dim.dim_param in sizes:
                 dim.dim_value = sizes[dim.dim_param]
-    for value in changed:
+    for name, dim in unnamed.items():
+        if name in sizes:
+            dim.dim_value = sizes[name]
+    for value in model.graph.input if sizes else ():
         found = dims_of(value.type.tensor_type) or ()
         if has_too_many_cells(found):
             raise OperatorError(
                 f"to_portable: with dims input '{value.name}' has shape {shape(found)}, expected fewer than 2^60 cells"
             )
+
+
+def _dims_in(kind: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
+    """Of a tensor, of those in a sequence, and of one that is optional."""
+    which = kind.WhichOneof("value")
+    if which in ("sequence_type", "optional_type"):
+        yield from _dims_in(getattr(kind, which).elem_type)
+    elif which == "tensor_type":
+        yield from kind.tensor_type.shape.dim
+
+
+def _unnamed_dims(graph: GraphProto) -> dict[str, TensorShapeProto.Dimension]:
+    """The dimensions of inputs that have neither a size nor a name, by the name that `dims` has for them."""
+    return {
+        f"{value.name}.{axis}": dim
+        for value in graph.input
+        for axis, dim in enumerate(_declared_shape(value).dim)
+        if not dim.HasField("dim_value") and not dim.dim_param
+    }
 
 
 def _size(name: str, size: object) -> int:

@@ -88,6 +88,8 @@ def import_domains(model: onnx.ModelProto, domain: str) -> None:
         model.opset_import.append(helper.make_opsetid("", CAST_OPSET))
 
 
+OLDEST_CAST_OPSET = 6
+"""The first with a Cast whose output has a type for ONNX Runtime."""
 CAST_OPSET = 13
 """The first with a Cast for bfloat16."""
 
@@ -146,8 +148,16 @@ class PythonRewriter(Rewriter):
         for name, value in zip(operator(version.name).inputs, node.input, strict=True):
             if value not in types:
                 raise OperatorError(
-                    f"{version.title}: the element type of {name} '{value}' is not known to ONNX's inference"
+                    f"{version.title}: the element type of {name} '{value}' is not known, "
+                    "expected one that ONNX infers or value_info declares"
                 )
+        opset = self.resolver.opsets.get("", CAST_OPSET)
+        carried = [kind for kind in types.values() if kind in CARRIERS]
+        if carried and opset < OLDEST_CAST_OPSET:
+            raise OperatorError(
+                f"{version.title}: opset of ai.onnx is {opset}, expected {OLDEST_CAST_OPSET} or newer "
+                f"for {carried[0]} in Python"
+            )
         return Call(
             domain=version.domain,
             operator=version.name,

@@ -94,7 +94,9 @@ def _values(title: str, node: NodeProto, names: Sequence[str], types: Types) -> 
     values = []
     for name, value in zip(names, node.input, strict=True):
         if value not in types or not types[value].elem_type:
-            raise OperatorError(f"{title}: the type of {name} is not known, expected one that ONNX infers")
+            raise OperatorError(
+                f"{title}: the type of {name} is not known, expected one that ONNX infers or value_info declares"
+            )
         dims = dims_of(types[value])
         known = tuple(dim for dim in dims or () if isinstance(dim, int))
         if dims is None or len(known) < len(dims):
