@@ -162,7 +162,7 @@ def commands() -> str:
     for info in app.registered_commands:
         hints = get_type_hints(info.callback, include_extras=True)
         parameters = inspect.signature(info.callback).parameters.values()
-        declared = [(each, get_args(hints[each.name])) for each in parameters]
+        declared = [(each, annotated(hints[each.name])) for each in parameters]
         found = [(each, unwrapped(values[0]), values[-1]) for each, values in declared]
         arguments = [argument_name(each, info) for each, _, info in found if isinstance(info, ArgumentInfo)]
         rows = [[f"`{argument_name(each, info)}`", info.help] for each, _, info in found if not is_option(info)]
@@ -171,6 +171,13 @@ def commands() -> str:
         parts += [f"## {usage.split()[1]}", literal(inspect.getdoc(info.callback) or ""), f"```text\n{usage}\n```"]
         parts += [table(["argument or option", "what it does"], rows)] if rows else []
     return "\n\n".join(parts)
+
+
+def annotated(hint: Any) -> tuple[Any, ...]:
+    """The type and the notes of an `Annotated`; Python 3.10 puts it in an `Optional` where the default is None."""
+    while get_origin(hint) is Union:
+        hint = get_args(hint)[0]
+    return get_args(hint)
 
 
 def is_option(info: object) -> bool:

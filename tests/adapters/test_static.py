@@ -16,6 +16,7 @@ import onnx
 import pytest
 from onnx import helper, parser, shape_inference
 from support import one_node
+from support.older_runtimes import runtime_is_before
 from support.portable_runtimes import Run, assert_equal, everywhere, in_onnxruntime, in_openvino, in_reference
 from support.static_cases import FLOAT_CASES, TYPED_CASES, StaticCase
 
@@ -57,6 +58,8 @@ def test_random_floats(run: Run, name: str) -> None:
 @pytest.mark.parametrize("run", [in_onnxruntime, in_reference])
 @pytest.mark.parametrize("name", TYPED_CASES)
 def test_random_cases_of_other_types(run: Run, name: str) -> None:
+    if run is in_onnxruntime and "int8" in name and runtime_is_before(1, 24):
+        pytest.xfail("ONNX Runtime before 1.24 has no Max for integers of 8 bits")
     rng = np.random.default_rng(1)
     for _ in range(2):
         case = TYPED_CASES[name](rng)

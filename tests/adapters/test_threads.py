@@ -15,6 +15,7 @@ import pytest
 from builders import MODELS
 from support import one_node
 from support.known_sessions import EXPECTED, FEEDS, PROTO, ROIS, X, at_once, one_thread, run, session
+from support.older_runtimes import fails_before
 from support.one_node import Array, assert_same, random_rois, reference_rois, roi_model
 from support.processes import run_python
 
@@ -104,6 +105,7 @@ for (y,) in found:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Python's own frames may take more there")
+@fails_before(1, 24, "takes more of the stack itself")
 @pytest.mark.parametrize("kibibytes", [64, 144])
 def test_thread_with_a_small_stack(kibibytes: int) -> None:
     """Which ends in a process of its own, as a stack that is too small ends the process."""

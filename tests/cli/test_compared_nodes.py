@@ -12,6 +12,7 @@ import pytest
 from builders import MODELS
 from onnx import helper, numpy_helper
 from support.comparing import Command, row
+from support.older_runtimes import loads_here
 
 import onnx_maxpool
 from onnx_maxpool.cli.comparison import compare_nodes
@@ -54,6 +55,8 @@ SINGLE = [name for name in MODELS if name.startswith(("max_roi_pool", "max_pooli
 def test_nodes_of_every_operator_and_type(name: str) -> None:
     """Values and indices both: an evaluation that is one cell off, or gives another index, is found."""
     model = MODELS[name].builder()
+    if not loads_here(model):
+        pytest.xfail("an index of this type is not inferred by this ONNX Runtime")
     (node,) = compare_nodes(model, MODELS[name].inputs())
     assert (node.runs, node.difference, node.not_compared) == (1, None, None)
 

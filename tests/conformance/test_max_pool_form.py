@@ -9,7 +9,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx.backend.base import Backend
-from support.older_runtimes import runtime_is_before
+from support.older_runtimes import onnx_is_before, runtime_is_before
 
 from onnx_maxpool.conformance import Case, Outcome, all_cases
 from onnx_maxpool.conformance.case import CannotAskError, same
@@ -73,6 +73,8 @@ def test_onnxruntimes_max_pool_gives_the_rules_answer(case: Case) -> None:
     if case.name == "max_pooling1_5_values_alone_minus_infinity":
         assert same(in_onnxruntime(case), case.other_answers["maximum starts at the lowest finite number"])
         return
+    if runtime_is_before(1, 24) and case.name.endswith(("_float_extremes", "_5_minus_infinity")):
+        pytest.xfail("ONNX Runtime before 1.24 begins with the lowest finite number where there are indices, too")
     if not case.inputs["X"].shape[1]:
         with pytest.raises(Exception, match="Invalid input shape"):
             in_onnxruntime(case)
@@ -123,11 +125,17 @@ class PerChannel(Elsewhere):
         return [outputs[0], *(index % int(np.prod(x.shape[2:])) for index in outputs[1:])]
 
 
+rejects_no_window_of_0 = pytest.mark.xfail(
+    onnx_is_before(1, 20), reason="ONNX before 1.20 does not say that MaxPool rejects a window of 0", strict=True
+)
+
+
 def run(backend: type[Backend], cases: list[Case]) -> BackendRun:
     results = run_cases(lambda model, inputs: execute(backend, model, inputs), cases)
     return BackendRun("elsewhere", {}, tuple(results))
 
 
+@rejects_no_window_of_0
 def test_a_backend_without_directml_is_asked_in_ai_onnxs_words_and_the_report_says_so() -> None:
     cases = [named(f"max_pooling1_5_{topic}") for topic in ("index_of_whole_input", "window_0", "int16", "random_01")]
     found = run(Elsewhere, cases)
@@ -152,6 +160,7 @@ class ValuesOnly(Elsewhere):
         return super().prepare(model)
 
 
+@rejects_no_window_of_0
 def test_a_backend_without_indices_is_asked_what_is_not_about_them() -> None:
     topics = ("random_01", "window_0", "index_of_whole_input", "zeros", "values_alone", "rank_5")
     results = run(ValuesOnly, [named(f"max_pooling1_5_{topic}") for topic in topics]).results

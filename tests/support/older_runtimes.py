@@ -1,9 +1,13 @@
-"""What ONNX Runtimes before the newest cannot do, for the tests that leave it out there. On the newest, nothing is."""
+"""What versions before the newest cannot do, of ONNX Runtime and of ONNX, for the tests that leave it out there.
+
+On the newest, nothing is.
+"""
 
 from __future__ import annotations
 
 import onnx
 import onnxruntime as ort
+import pytest
 
 from onnx_maxpool import OperatorError
 from onnx_maxpool.adapters.onnxruntime import check_index_types
@@ -13,6 +17,17 @@ from onnx_maxpool.graph.nodes import operator_nodes
 
 def runtime_is_before(major: int, minor: int) -> bool:
     return tuple(int(part) for part in ort.__version__.split(".")[:2]) < (major, minor)
+
+
+def fails_before(major: int, minor: int, why: str) -> pytest.MarkDecorator:
+    """A mark for a test that fails in an ONNX Runtime before this one, by a fault of its own."""
+    return pytest.mark.xfail(
+        runtime_is_before(major, minor), reason=f"ONNX Runtime before {major}.{minor} {why}", strict=True
+    )
+
+
+def onnx_is_before(major: int, minor: int) -> bool:
+    return tuple(int(part) for part in onnx.__version__.split(".")[:2]) < (major, minor)
 
 
 def cases_that_load_here() -> list[Case]:

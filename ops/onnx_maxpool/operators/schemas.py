@@ -168,6 +168,8 @@ def _known_integers(context: Any, i: int, given: TypeProto | None) -> Dims | Non
         return None
     constant = context.get_input_data(i)
     if constant is not None:
+        if not constant.dims:  # onnx 1.19 forgets those of value_ints
+            constant.dims.append(len(constant.int64_data))
         return tuple(int(value) for value in numpy_helper.to_array(constant))
     shape = context.get_symbolic_input(i)
     return _known(shape) if shape is not None else None
