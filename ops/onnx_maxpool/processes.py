@@ -31,7 +31,8 @@ class Child:
     def __init__(self, serve: Callable[..., None], *arguments: object) -> None:
         """Start `serve(connection, *arguments)` in a process that ends with this one at the latest.
 
-        Where this one is killed, `answer_requests` sees to that, and on Linux even of a process that is stopped.
+        Where this one is killed, `answer_requests` sees to that, and on Linux even of a process that is stopped. There
+        it ends with the thread that starts it, too.
         """
         # A fresh interpreter, not a fork: threads and locks must not be copied.
         context = multiprocessing.get_context("spawn")

@@ -198,6 +198,43 @@ def test_lists_of_rois_in_one_run() -> None:
             assert_same(result[name][row], expected)
 
 
+def test_an_axis_without_a_name_counts_nothing() -> None:
+    """ONNX does not know what Gelu gives, so that its first axis may be anything; here it is the channels'."""
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
+        g (float[?,2,8,8] X) => (float[?,?] Y) {
+            means = ReduceMean <axes = [2, 3], keepdims = 0> (X)
+            gelu = com.microsoft.Gelu (means)
+            Y = Transpose <perm = [1, 0]> (gelu)
+        }""")
+    x = np.random.default_rng(0).standard_normal((3, 2, 8, 8), np.float32)
+    predictor = Predictor(model)
+    assert [output.kind for output in predictor.batching.outputs] == ["whole"]
+    for row, found in zip(x, predictor({"X": x})["Y"], strict=True):
+        assert_same(found, run_one(model, {"X": row[None]})[0])
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_a_fixed_size_counts_is_not_known(count: int) -> None:
+    """One image, and as many ROIs as a constant has entries."""
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]>
+        g (float[1,3,12,16] X, float[{count},5] rois) => (float[a,b,c,d] Y, float[{count}] Z) {{
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+            Z = Constant <value_floats = {[0.5] * count}> ()
+        }}""")
+    assert [output.kind for output in Predictor(model).batching.outputs] == ["roi", "whole"]
+
+
+def test_entries_that_are_appended_make_no_other_count() -> None:
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[N,3,4,4] X, float[R,5] rois) => (float[M,3,4,4] all, float[R,3,2,2] Y) {
+            shape = Constant <value_ints = [2, 3, 4, 4]> ()
+            more = ConstantOfShape (shape)
+            all = Concat <axis = 0> (X, more)
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+        }""")
+    assert [output.kind for output in Predictor(model).batching.outputs] == ["whole", "roi"]
+
+
 def test_images_and_rois_of_one_symbol() -> None:
     """Some exporters call every first axis the same."""
     model = onnx.ModelProto()

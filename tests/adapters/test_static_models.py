@@ -66,7 +66,8 @@ def test_a_negative_size_is_unknown() -> None:
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
     with pytest.raises(OperatorError, match=r"X has shape \[X\.0,.*\], expected a size for X\.0, as dims gives"):
         to_portable(proto, control_flow=False, dims={"R": 4})
-    assert to_portable(proto, control_flow=False, dims={"R": 4, "X.0": 2}).graph.output[0].type.tensor_type.shape.dim
+    shape = to_portable(proto, control_flow=False, dims={"R": 4, "X.0": 2}).graph.output[0].type.tensor_type.shape
+    assert [dim.dim_value for dim in shape.dim] == [4, 3, 2, 2]
 
 
 def test_sizes_of_what_is_optional_or_in_a_sequence() -> None:

@@ -171,6 +171,20 @@ def test_random_rois_of_an_input_that_is_cast_or_reshaped(dims: str, nodes: str)
     assert (rois[:, 3:5].max(axis=0) > np.array([29, 19]) * 8).all()
 
 
+@pytest.mark.parametrize("kind", ["int64", "uint8", "int8"])
+def test_random_rois_of_integers(kind: str) -> None:
+    model = parsed(
+        f"""g (float[3,1,20,30] X, {kind}[50,5] rois) => (float[50,1,2,2] Y)
+        {{ boxes = Cast <to = 1> (rois) Y = MaxRoiPool <pooled_shape = [2, 2], spatial_scale = 0.0625> (X, boxes) }}"""
+    )
+    rois = model_inputs(model)["rois"]
+    assert rois.dtype == kind
+    assert set(rois[:, 0]) == {0, 1, 2}
+    assert (rois[:, 1:3] <= rois[:, 3:5]).all()
+    assert (rois[:, 1:] >= 0).all()
+    assert rois[:, 3].max() > 100
+
+
 def test_a_random_batch_number_does_not_round_out_of_range() -> None:
     model = MODELS["max_roi_pool_22_bfloat16"].builder()
     rois = model_inputs(model, dims={**DIMS, "N": 300, "C": 1, "R": 2000})["rois"]

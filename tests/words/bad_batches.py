@@ -146,6 +146,13 @@ BAD_ARGUMENTS = (
     ),
     BadArgument(
         "Predictor",
+        "a number in the place of a name",
+        InputError,
+        "rois is 5, expected the name of an input, or several",
+        predictor(rois=5),
+    ),
+    BadArgument(
+        "Predictor",
         "an input that holds no ROIs",
         InputError,
         "rois is 'X' of shape [N,C,H,W], expected one with 4 or 5 columns",
@@ -297,7 +304,7 @@ BAD_COMMANDS = (
     BadCommand(
         "a file that would be left out",
         "batch pool.onnx stray out",
-        "stray/B.PARQUET would be left out, expected a name that ends in .parquet or .npz",
+        "stray/B.PARQUET would be left out, expected a name that ends in .parquet",
     ),
     BadCommand(
         "a folder that would be left out",

@@ -37,7 +37,7 @@ FORMAT_ENTRY = "session.load_model_format"
 """The session config entry that names a model's format, `ONNX` or `ORT`, whatever its name or its bytes say."""
 
 EXTERNAL_DATA_ENTRY = "session.model_external_initializers_file_folder_path"
-"""The session config entry that names the folder with the external data of a model that is given as bytes."""
+"""The session config entry that names the folder with a model's external data, whatever the model's own is."""
 
 REGISTERED_TWICE = "Conflicting with a registered kernel"
 """In what ONNX Runtime says of options with two libraries that have the same operators."""
@@ -104,7 +104,7 @@ def load(
     from onnx_maxpool.adapters.python.rewriting import register_python_ops, with_python_ops
 
     register_python_ops(options, bin_edges=bin_edges)
-    whole = read_model(model, "load")
+    whole = read_model(model, "load", config_entry(options, EXTERNAL_DATA_ENTRY))
     if check:
         survey = Survey(whole)
         check_model(survey)

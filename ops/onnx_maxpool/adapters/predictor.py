@@ -85,7 +85,7 @@ class Predictor:
         self._options = {"log_severity_level": 4, "intra_op_num_threads": count, **(session_options or {})}
         _session_options(self._options)
         self._start_anew()
-        names = (rois,) if isinstance(rois, str) else tuple(rois or ())
+        names = _names(rois)
         self.batching: Batching = batching(self._read(names), names)
         """What the axes of the model's inputs and outputs count."""
 
@@ -221,6 +221,16 @@ def _said(error: Exception) -> str:
 
     frame, found, said = str(error).partition("Status Message: ")
     return said_by_guard(frame + found) or (said if found else frame)
+
+
+def _names(rois: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The inputs that are named. Raises InputError for anything else."""
+    if rois is None:
+        return ()
+    names = (rois,) if isinstance(rois, str) or not isinstance(rois, Sequence) else tuple(rois)
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"rois is {rois!r}, expected the name of an input, or several")
+    return names
 
 
 def _plain(model: Model) -> str | bytes:

@@ -59,7 +59,8 @@ def compute_parts(
         _connect(ray, workers, threads, address)
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
-        size = workers or _actors(ray.nodes(), threads)
+        most = _actors(ray.nodes(), threads)
+        size = workers or most
         numbers = ray.data.from_items([{"number": part.number} for part in parts], override_num_blocks=len(parts))
         with warnings.catch_warnings():
             # Ray 2.64 takes the two limits away and begins an actor anew for ever; pyproject.toml ends before it.

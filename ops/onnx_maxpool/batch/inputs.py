@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,14 +113,17 @@ def find_input(path: Path, batching: Batching, part_rows: int) -> Input:
 
 
 def _refuse_strays(folder: Path, files: Sequence[Path]) -> None:
-    """Raise InputError for what in a folder looks like data and would be left out."""
+    """Raise InputError for what in a folder looks like data of the same kind and would be left out."""
+    endings = STRAYS[files[0].suffix]
     for entry in sorted(set(folder.iterdir()) - set(files)):
         if entry.name[0] in "._":
             continue
-        if entry.suffix.lower() in STRAYS:
-            raise InputError(f"{entry} would be left out, expected a name that ends in {listing(READERS)}")
-        if entry.is_dir() and any(each.suffix.lower() in STRAYS for each in entry.iterdir()):
-            raise InputError(f"{entry} has files that would be left out, expected all files in {folder} itself")
+        if entry.suffix.lower() in endings:
+            raise InputError(f"{entry} would be left out, expected a name that ends in {files[0].suffix}")
+        with suppress(OSError):  # of a folder that is not ours to look into
+            names = {each.name for each in entry.iterdir()} if entry.is_dir() else set()
+            if RUN_FILE not in names and any(Path(name).suffix.lower() in endings for name in names):
+                raise InputError(f"{entry} has files that would be left out, expected all files in {folder} itself")
 
 
 def read_rows(part: Part, batching: Batching, batch_size: int) -> Iterator[Rows]:
@@ -254,5 +258,7 @@ def _npz(file: str, batching: Batching) -> Mapping[str, Any]:
 
 
 READERS = {".parquet": _read_parquet, ".npz": _read_npz}
-STRAYS = (*READERS, ".parq", ".pq")
-"""Endings of names, in small letters, that data have."""
+STRAYS = {".parquet": (".parquet", ".parq", ".pq"), ".npz": (".npz",)}
+"""Endings of names, in small letters, that data of each kind has."""
+RUN_FILE = "_run.json"
+"""Says of which run a folder is the output."""

@@ -14,7 +14,7 @@ from typing import Literal
 
 from onnx_maxpool.adapters.predictor import Predictor
 from onnx_maxpool.batch.compute import FAILED_FOLDER, Computer, OnError, PartResult, check_columns, writing
-from onnx_maxpool.batch.inputs import Part, find_input
+from onnx_maxpool.batch.inputs import RUN_FILE, Part, find_input
 from onnx_maxpool.errors import ModelError, OutputError, RowError, WorkerError
 from onnx_maxpool.files import check_utf_8
 from onnx_maxpool.graph.reading import external_files, is_ort_format, read_model
@@ -23,8 +23,6 @@ from onnx_maxpool.types import BinEdges
 Existing = Literal["refuse", "resume", "overwrite"]
 Engine = Callable[[Computer, Sequence[Part]], Generator[PartResult, None, None]]
 
-RUN_FILE = "_run.json"
-"""Says of which run a folder is the output."""
 UNFINISHED_RUN_FILE = f".{RUN_FILE}.*"
 FAILED_FILE = "_failed.jsonl"
 """All failed rows, a line each."""
@@ -135,7 +133,7 @@ def prepare_folder(job: Job, input_digest: str) -> None:
     run_file = folder / RUN_FILE
     said = {
         "the model": model_digest(job.model),
-        "rois": list(job.rois) or None,
+        "rois": sorted(job.rois) or None,
         "bin edges": job.bin_edges,
         "the input": str(job.input.absolute()),
         "what is in the input": input_digest,

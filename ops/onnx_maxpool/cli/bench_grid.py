@@ -103,6 +103,8 @@ def earlier(found: Results, path: Path, rows: Sequence[Row], results: Results) -
     for result in found.rows:
         if result.row.name not in names:
             raise InputError(f"--resume {path}: found {result.row.name}, expected only rows that these options draw")
+    threads = dict.fromkeys((*found.settings["threads"], *results.settings["threads"]))
+    results.settings = {**results.settings, "threads": list(threads)}
     results.versions.update(found.versions)
     results.rows = list(found.rows)
 

@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from onnx_maxpool.adapters.arrays import readable
+from onnx_maxpool.adapters.collation import most_images
 from onnx_maxpool.errors import InputError, shape
 from onnx_maxpool.graph.inference import outline
 from onnx_maxpool.graph.nodes import OperatorNode, every_node, operator_nodes
@@ -294,23 +295,20 @@ def _limits_of_nodes(inferred: onnx.ModelProto, drawn: set[str]) -> Iterator[tup
             )
         scale = next((a.f for a in node.attribute if a.name == "spatial_scale"), 1.0)
         batches, height, width = sizes
-        batches = min(batches, _most_batches(dtype_of(type_name(types[x].elem_type))))
+        batches = min(batches, most_images(dtype_of(type_name(types[x].elem_type))))
         yield rois, RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
 
 
 def _source(value: str, makers: Mapping[str, onnx.NodeProto]) -> str:
     """The value whose numbers a value has, whatever its type and its dimensions of 1."""
     seen: set[str] = set()
-    while value not in seen and value in makers and makers[value].op_type in PASSING and not makers[value].domain:
+    while value not in seen and value in makers:
         seen.add(value)
-        value = makers[value].input[0]
+        maker = makers[value]
+        if maker.domain or maker.op_type not in PASSING or not maker.input:
+            break
+        value = maker.input[0]
     return value
-
-
-def _most_batches(dtype: np.dtype[np.generic]) -> int:
-    """How many batch numbers a type holds: a larger one could round up, to one out of range."""
-    finfo: Callable[[Any], Any] = ml_dtypes.finfo  # NumPy's does not know bfloat16
-    return int(2 ** (int(finfo(dtype).nmant) + 1))
 
 
 def _draw(
@@ -323,7 +321,7 @@ def _draw(
 ) -> Array:
     """`least` is the smallest integer."""
     dtype = dtype_of(type_name(data_type))
-    if limits is not None and shape[-1:] == (5,):
+    if limits is not None and shape[-1:] == (5,) and data_type in (*FLOATS, *INTEGERS):
         return _draw_rois(random, dtype, math.prod(shape[:-1]), limits).reshape(shape)
     if data_type in FLOATS:
         return random.standard_normal(shape).astype(dtype)
@@ -336,8 +334,8 @@ def _draw(
 
 def _draw_rois(random: np.random.Generator, dtype: np.dtype[np.generic], count: int, limits: RoiLimits) -> Array:
     """(count, 5) rows `[batch, x1, y1, x2, y2]` that `dtype` holds."""
-    finfo: Callable[[Any], Any] = ml_dtypes.finfo  # NumPy's does not know bfloat16
-    batches = random.integers(0, max(min(limits.batches, _most_batches(dtype)), 1), (count, 1))
-    largest = np.minimum([limits.width, limits.height], float(finfo(dtype).max))
+    limits_of: Callable[[Any], Any] = np.iinfo if dtype.kind in "iu" else ml_dtypes.finfo  # which knows bfloat16
+    batches = random.integers(0, max(min(limits.batches, most_images(dtype)), 1), (count, 1))
+    largest = np.minimum([limits.width, limits.height], float(limits_of(dtype).max))
     corners = np.sort(random.uniform(0, 1, (count, 2, 2)) * largest, axis=1)
     return np.concatenate([batches, corners.reshape(count, 4)], axis=1).astype(dtype)

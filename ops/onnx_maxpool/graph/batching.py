@@ -23,8 +23,9 @@ ROI_COLUMNS, BOX_COLUMNS = 5, 4
 """Of a ROI, and of one whose batch number the model itself adds: there it is that of the only image."""
 ROIS = "rois"
 """The name of a ROI operator's own input."""
-FIRST_TRIED = 10_007
-"""The least of the sizes that inference is asked about: primes that no model has, one for each count."""
+FIRST_TRIED, APART_TRIED = 10_007, 1_000
+"""Sizes that inference is asked about: primes that no model has, one for each count, and so far apart that what a model
+appends to one does not make it another."""
 
 InputKind = Literal["row", "rois", "shared"]
 OutputKind = Literal["row", "roi", "whole"]
@@ -123,7 +124,7 @@ def _roi_inputs(
                     f"{each.label}: ROIs may come from any input, as ONNX cannot inline the function: name it with rois"
                 )
             continue
-        reached = _ancestors(_read(each, ROIS), sources)
+        reached = _ancestors([_read(each, ROIS)], sources)
         candidates = [name for name, value in declared.items() if name in reached and _may_hold_rois(value)]
         if any(name in named for name in candidates):
             continue
@@ -173,9 +174,9 @@ def _sources(graph: onnx.GraphProto) -> dict[str, set[str]]:
     return sources
 
 
-def _ancestors(name: str, sources: Mapping[str, set[str]]) -> set[str]:
+def _ancestors(names: Iterable[str], sources: Mapping[str, set[str]]) -> set[str]:
     found: set[str] = set()
-    waiting = [name]
+    waiting = list(names)
     while waiting:
         value = waiting.pop()
         if value not in found:
@@ -201,19 +202,20 @@ def _refuse_parts_of_rois(
 
     Exporters that give images and ROIs one symbol say nothing by it.
     """
-    sources = _sources(inferred.graph)
-    images = {name for found in _with_rois(inferred) for name in _ancestors(found.node.input[0], sources)}
-    rows = {each.name: _first(dims_of(declared[each.name])) for each in inputs if each.kind == "row"}
+    counts = {each.name: dims_of(declared[each.name]) for each in inputs}
+    rows = {each.name: _first(counts[each.name]) for each in inputs if each.kind == "row"}
+    rois = {(counts[each.name] or (None, None))[-2]: each.name for each in inputs if each.kind == "rois"}
+    suspects = [name for name, symbol in rows.items() if isinstance(symbol, str) and symbol in rois]
+    if not suspects:
+        return
+    images = _ancestors((found.node.input[0] for found in _with_rois(inferred)), _sources(inferred.graph))
     said = {symbol for name, symbol in rows.items() if name in images}
-    for rois in (each for each in inputs if each.kind == "rois"):
-        count = dims_of(declared[rois.name])
-        symbol = count[-2] if count else None
-        for name, first in rows.items():
-            if isinstance(symbol, str) and first == symbol and symbol not in said:
-                raise InputError(
-                    f"input '{name}' has shape {shape(dims_of(declared[name]) or ())}, with an entry per ROI of "
-                    f"'{rois.name}', expected an entry per row"
-                )
+    for name in suspects:
+        if rows[name] not in said:
+            raise InputError(
+                f"input '{name}' has shape {shape(counts[name] or ())}, with an entry per ROI of '{rois[rows[name]]}', "
+                "expected an entry per row"
+            )
 
 
 def _dims_of_rois(rois: str, inferred: onnx.ModelProto) -> Dims:
@@ -254,20 +256,21 @@ def _outputs(model: onnx.ModelProto, inferred: onnx.ModelProto, inputs: Sequence
         for each in inputs
         if each.kind != "shared"
     }
-    sizes = dict(zip(dict.fromkeys(counted.values()), _primes(), strict=False))
-    counts: dict[object, Count] = {size: count for count, size in sizes.items()}
+    sizes = dict(zip(dict.fromkeys(counted.values()), _sizes_tried(), strict=False))
+    by_size: dict[object, Count] = {size: count for count, size in sizes.items()}
+    by_symbol: dict[str, Count] = {}
     for value in model.graph.input:
         count, dims = counted.get(value.name), dims_of(value)
-        if count and dims:
-            symbol = dims[_axis(count, dims)]
-            counts[symbol] = count if counts.get(symbol, count) == count else UNKNOWN
+        symbol = dims[_axis(count, dims)] if count and dims else None
+        if count and isinstance(symbol, str):
+            by_symbol[symbol] = count if by_symbol.get(symbol, count) == count else UNKNOWN
     tried = {value.name: dims_of(value) for value in _with_tried_sizes(model, counted, sizes).graph.output}
     for declared, value in zip(model.graph.output, inferred.graph.output, strict=True):
         dims = dims_of(value)
-        count = counts.get(_first(tried[value.name]), UNKNOWN)
+        count = by_size.get(_first(tried[value.name]), UNKNOWN)
         for symbol in (_first(dims_of(declared)), _first(dims)):
             if count == UNKNOWN and isinstance(symbol, str):
-                count = counts.get(symbol, UNKNOWN)
+                count = by_symbol.get(symbol, UNKNOWN)
         kind, rois = count
         type_ = type_name(value.type.tensor_type.elem_type)
         yield BatchOutput(value.name, type_, kind, _of_one_row(dims, kind), rois)
@@ -278,8 +281,9 @@ def _axis(count: Count, dims: Dims) -> int:
     return len(dims) - 2 if count[0] == "roi" else 0
 
 
-def _primes() -> Iterator[int]:
-    return (n for n in itertools.count(FIRST_TRIED) if all(n % d for d in range(2, math.isqrt(n) + 1)))
+def _sizes_tried() -> Iterator[int]:
+    for least in itertools.count(FIRST_TRIED, APART_TRIED):
+        yield next(n for n in itertools.count(least) if all(n % d for d in range(2, math.isqrt(n) + 1)))
 
 
 def _first(dims: Dims | None) -> int | str | None:

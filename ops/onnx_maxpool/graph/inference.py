@@ -6,6 +6,7 @@ import onnx
 from onnx import helper, shape_inference
 
 from onnx_maxpool.graph.nodes import operator_nodes, write_canonical_domains
+from onnx_maxpool.graph.scopes import Scope
 from onnx_maxpool.graph.sorting import sort_nodes
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.schemas import forget_negative_sizes, register_schemas
@@ -60,31 +61,50 @@ def infer_types(model: onnx.ModelProto, *, follow_shapes: bool = False) -> onnx.
     ordered.CopyFrom(model)
     sort_nodes(ordered.graph)
     model = ordered
+    bound: dict[str, int] = {}
     while True:
         try:
             model = shape_inference.infer_shapes(model, data_prop=follow_shapes)
         except (shape_inference.InferenceError, RuntimeError, ValueError):
             return model
-        if not _bind_inputs(model):
+        if not _bind_inputs(model, bound):
             return model
 
 
-def _bind_inputs(model: onnx.ModelProto) -> bool:
-    """Declare inputs of our nodes whose types follow from other values of theirs; whether there are any."""
-    bound = False
+def _bind_inputs(model: onnx.ModelProto, bound: dict[str, int]) -> bool:
+    """Declare inputs of our nodes whose types follow from other values of theirs; whether there were more of them.
+
+    `bound` has the values whose types were found so, inputs and outputs: each is declared once.
+    """
+    declared = False
     for found in operator_nodes(model):
         if found.scope is None or found.version is None:
             continue
         variables = list(operator(found.version.name).inputs.values())
-        values = [*zip(found.node.input, variables, strict=False), *zip(found.node.output[:1], variables, strict=False)]
-        kinds = {variable: found.types[name].elem_type for name, variable in values if name in found.types}
-        for i, (name, variable) in enumerate(values[: len(found.node.input)]):
-            if name and name not in found.types and variable in kinds:
+        inputs = list(zip(found.node.input, variables, strict=False))
+        outputs = list(zip(found.node.output[:1], variables, strict=False))
+        known = {name: found.types[name].elem_type for name, _ in (*inputs, *outputs) if name in found.types}
+        known = {**bound, **known}
+        kinds = {variable: known[name] for name, variable in (*inputs, *outputs) if name in known}
+        for i, (name, variable) in enumerate(inputs):
+            if name and name not in known and variable in kinds:
                 dims = [None] * IMAGE_RANK if i == 0 and found.version.roi_rank else None
-                value = helper.make_tensor_value_info(name, kinds[variable], dims)
-                found.scope.graph.value_info.append(value)
-                bound = True
-    return bound
+                _declare(found.scope, helper.make_tensor_value_info(name, kinds[variable], dims))
+                bound[name] = kinds[variable]
+                declared = True
+        bound.update((name, kinds[variable]) for name, variable in outputs if variable in kinds and name not in known)
+    return declared
+
+
+def _declare(scope: Scope, value: onnx.ValueInfoProto) -> None:
+    """Declare a value in the graph that makes it, with the shape that it may have there already."""
+    while value.name not in scope.made and scope.outer is not None:
+        scope = scope.outer
+    for each in (*scope.graph.value_info, *scope.graph.output):
+        if each.name == value.name:
+            each.type.tensor_type.elem_type = value.type.tensor_type.elem_type
+            return
+    scope.graph.value_info.append(value)
 
 
 def drop_contradictions(model: onnx.ModelProto) -> set[str]:

@@ -83,10 +83,10 @@ def read_model(model: Model, external_data: ExternalData = "leave", folder: str 
 
     Always protobuf, whatever the file's name ends in. Nothing is fetched: a URL is a path of no file. Raises OSError
     for a file that cannot be read. Raises ModelError for one that is no ONNX model, that has a standard operator with a
-    stride of 0, or whose external data is not in the model's folder. Bytes and a ModelProto have only the `folder` that
-    is given: without one it raises ModelError for all external data that it is not to leave, which ONNX Runtime would
-    look for from the current folder, and before 1.24 anywhere. A model in ORT format holds no ONNX model: it raises
-    ModelError for that too, and for a path that is not UTF-8, a device or a pipe.
+    stride of 0, or whose external data is not in the model's folder. A `folder` that is given takes the place of the
+    model's. Bytes and a ModelProto have no other: without one it raises ModelError for all external data that it is not
+    to leave, which ONNX Runtime would look for from the current folder, and before 1.24 anywhere. A model in ORT format
+    holds no ONNX model: it raises ModelError for that too, and for a path that is not UTF-8, a device or a pipe.
     """
     path = None
     if isinstance(model, onnx.ModelProto):
@@ -100,9 +100,9 @@ def read_model(model: Model, external_data: ExternalData = "leave", folder: str 
     if external_data == "leave":
         return parsed
     for tensor in filter(external_data_helper.uses_external_data, _tensors(parsed)):
-        if path is None and folder is None:
+        if path is None and not folder:
             raise ModelError(f"the model: tensor '{tensor.name}' has external data, expected a model given by its path")
-        file, offset, length = _checked_external_data(tensor, path or os.path.join(folder or "", "the model"))
+        file, offset, length = _checked_external_data(tensor, path, folder)
         if external_data == "load":
             _load(tensor, file, offset, length)
     return parsed
@@ -220,21 +220,23 @@ def _tensors(model: onnx.ModelProto) -> Iterator[TensorProto]:
         yield from (tensor.values, tensor.indices)
 
 
-def _checked_external_data(tensor: TensorProto, path: str) -> tuple[Path, int, int]:
+def _checked_external_data(tensor: TensorProto, path: str | None, named: str | None) -> tuple[Path, int, int]:
     """The file of a tensor's data, and from which byte on how many are the tensor's.
 
-    Raises ModelError for one whose data is not where the model says, or lies outside the model's folder.
+    It is in the folder that is named or, without one, in that of the model's path. Raises ModelError for one whose data
+    is not where the model says, or lies outside the folder.
 
     ONNX Runtime before 1.24 reads it wherever it lies. Newer ones and onnx reject it, each in words of its own.
     """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     shown = printable(location if len(location) <= LONGEST_SHOWN else f"{location[:LONGEST_SHOWN]}…")
-    where = f"{path}: tensor '{tensor.name}' has its data in '{shown}'"
-    expected = "expected a file in the model's folder"
-    file = Path(path).parent / location
+    where = f"{path or 'the model'}: tensor '{tensor.name}' has its data in '{shown}'"
+    expected = f"expected a file in {named}" if named else "expected a file in the model's folder"
+    folder = Path(named) if named else Path(path or "").parent
+    file = folder / location
     # The links of a download cache lead from a folder of names to one of contents: the model there, and its data.
-    folders = {Path(path).parent.resolve(), Path(path).resolve().parent}
+    folders = {folder.resolve()} | ({Path(path).resolve().parent} if path and not named else set())
     try:
         is_inside = not Path(location).is_absolute() and not folders.isdisjoint(file.resolve().parents)
         is_there = file.is_file()

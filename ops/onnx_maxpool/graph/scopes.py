@@ -25,16 +25,16 @@ class Scope:
         Graphs beside this one may have values of the same names: they do not count.
         """
         types = {} if self.outer is None else dict(self.outer.types)
-        for name in self._made():
+        for name in self.made:
             types.pop(name, None)
         types.update(_declared(self.graph))
         return types
 
-    def _made(self) -> Iterator[str]:
+    @cached_property
+    def made(self) -> frozenset[str]:
         """The names of the values that the graph itself makes."""
-        yield from (value.name for value in self.graph.input)
-        for node in self.graph.node:
-            yield from node.output
+        inputs = {value.name for value in self.graph.input}
+        return frozenset(inputs.union(*(node.output for node in self.graph.node)))
 
 
 def _declared(graph: GraphProto) -> Iterator[tuple[str, TypeProto.Tensor]]:

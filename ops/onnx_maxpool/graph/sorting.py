@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import onnx
 
-from onnx_maxpool.graph.nodes import every_node, subgraphs
+from onnx_maxpool.graph.nodes import subgraphs
 
 
 def sort_nodes(graph: onnx.GraphProto) -> None:
@@ -14,33 +14,46 @@ def sort_nodes(graph: onnx.GraphProto) -> None:
 
     Others stay in their order, and so do all where nodes read each other's outputs.
     """
-    nodes = list(graph.node)
+    order = _order(list(graph.node))
+    if order is None or order == list(range(len(order))):
+        return
+    nodes = graph.node
+    copies = onnx.GraphProto(node=(nodes[i] for i in order))  # what is cleared may not be read again
+    graph.ClearField("node")
+    graph.node.extend(copies.node)
+
+
+def _order(nodes: list[onnx.NodeProto]) -> list[int] | None:
+    """The nodes' numbers, sorted; None where there is no such order."""
     makers = {name: i for i, node in enumerate(nodes) for name in node.output if name}
-    needed = [{makers[name] for name in _reads(node) if name in makers} - {i} for i, node in enumerate(nodes)]
+
+    def needs(i: int) -> Iterator[int]:
+        return (makers[name] for name in _reads(nodes[i]) if makers.get(name, i) != i)
+
     order: list[int] = []
     placed: set[int] = set()
     for first in range(len(nodes)):
-        waiting = [first]
+        waiting = {} if first in placed else {first: needs(first)}  # the last one is placed first
         while waiting:
-            missing = sorted(needed[waiting[-1]] - placed)
-            if waiting[-1] in placed or not missing:
-                last = waiting.pop()
-                if last not in placed:
-                    placed.add(last)
-                    order.append(last)
-            elif missing[0] in waiting:
-                return
+            current = next(reversed(waiting))
+            missing = next((i for i in waiting[current] if i not in placed), None)
+            if missing is None:
+                del waiting[current]
+                placed.add(current)
+                order.append(current)
+            elif missing in waiting:
+                return None
             else:
-                waiting.append(missing[0])
-    if order != sorted(order):
-        copies = onnx.GraphProto(node=(nodes[i] for i in order))  # what is cleared may not be read again
-        graph.ClearField("node")
-        graph.node.extend(copies.node)
+                waiting[missing] = needs(missing)
+    return order
 
 
 def _reads(node: onnx.NodeProto) -> Iterator[str]:
-    """The names of what a node and the nodes of its subgraphs read, and of what the subgraphs give."""
-    for each in every_node([node]):
-        yield from each.input
-        for _, subgraph in subgraphs(each):
-            yield from (value.name for value in subgraph.output)
+    """The names of what a node and its subgraphs read of the graph that it stands in, or of those around that."""
+    yield from node.input
+    for _, graph in subgraphs(node):
+        own = {value.name for value in (*graph.input, *graph.initializer)}
+        own.update(sparse.values.name for sparse in graph.sparse_initializer)
+        own.update(name for each in graph.node for name in each.output)
+        read = [name for each in graph.node for name in _reads(each)] + [value.name for value in graph.output]
+        yield from (name for name in read if name not in own)

@@ -268,14 +268,20 @@ def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
             expected = listing(known) if known else "none, as every dimension of the inputs has a size"
             raise OperatorError(f"to_portable: dims has {name}, expected {expected}")
         sizes[name] = _size(name, size)
+    changed = [
+        value
+        for value in model.graph.input
+        if any(dim.dim_param in sizes for dim in _dims_in(value.type))
+        or any(name in sizes and name.startswith(f"{value.name}.") for name in unnamed)
+    ]
     for value in _declared_values(model.graph):
         for dim in _dims_in(value.type):
-            if dim.dim_param in sizes:
+            if dim.dim_param in symbols and dim.dim_param in sizes:
                 dim.dim_value = sizes[dim.dim_param]
     for name, dim in unnamed.items():
         if name in sizes:
             dim.dim_value = sizes[name]
-    for value in model.graph.input if sizes else ():
+    for value in changed:
         found = dims_of(value.type.tensor_type) or ()
         if has_too_many_cells(found):
             raise OperatorError(
