@@ -21,13 +21,15 @@ import numpy as np
 import pytest
 from support.private_faults import backend
 
+from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.conformance import BackendRun, Outcome, all_cases
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.bugs import write_bugs
 from onnx_maxpool.conformance.bugs.derivation import derivation
 from onnx_maxpool.conformance.bugs.script import runner_of
-from onnx_maxpool.conformance.run.execution import execute
+from onnx_maxpool.conformance.oracle.answers import ANSWERS
+from onnx_maxpool.conformance.run.execution import Execution, execute
 from onnx_maxpool.conformance.run.judge import judge
 from onnx_maxpool.conformance.run.runner import run_cases
 from onnx_maxpool.conformance.search import hunt as search
@@ -114,6 +116,21 @@ class AnswersAnything:
         return Zero()
 
 
+class ImageOfTheLast(AnswersAnything):
+    """Whatever the batch number."""
+
+    @classmethod
+    def prepare(cls, model: Any, device: str = "CPU", **_: Any) -> Any:
+        class Last:
+            def run(self, inputs: Any, **_: Any) -> Any:
+                x, rois = inputs
+                own = rois.copy()
+                own[:, 0] = np.clip(own[:, 0], 0, len(x) - 1)
+                return reference_evaluator(model).run(None, {"X": x, "rois": own})
+
+        return Last()
+
+
 def test_a_refusal_is_reduced_as_long_as_it_is_refused_for_the_same_reason(tmp_path: Path) -> None:
     case = case_named("max_roi_pool_22_batch_n_of_several")
 
@@ -138,6 +155,73 @@ def test_a_crash_is_shown_by_a_process_of_its_own(tmp_path: Path) -> None:
     script = (home / "reproduce.py").read_text()
     assert 'subprocess.run([sys.executable, __file__, "run"]' in script
     assert run_script(home / "reproduce.py", ours=True).returncode == 0  # that backend crashes on more ROIs only
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said", "body", "code"),
+    [
+        ("crashed", "exit code 1", "os._exit(1)", 1),
+        ("crashed", "exit code 0", "os._exit(0)", 1),
+        ("crashed", "SystemExit", "sys.exit('fatal')", 1),
+        ("crashed", "SIGSEGV", "raise ValueError", 0),
+        ("crashed", "SIGSEGV", "return [Dies()]", 1),
+        ("raised", "ValueError", "return [Raises()]", 1),
+        ("raised", "ValueError", "return [X[:1, :1, :1, :1]]", 0),
+        ("answered", "", "return iter([X + 1])", 1),
+        ("answered", "", "return None", 1),
+        ("answered", "", "raise ValueError", 2),
+        ("answered", "", None, 2),
+    ],
+)
+def test_the_exit_code_says_whether_the_difference_shows(
+    outcome: Any, said: str, body: str | None, code: int, tmp_path: Path
+) -> None:
+    case = case_named("max_roi_pool_22_corners")
+    done = Execution(outcome, tuple(case.inputs.values())[:1] if outcome == "answered" else (), said)
+    run = BackendRun("mine:Mine", {}, (judge(case, done),))
+    (home,) = write_bugs(tmp_path, run, lambda model, inputs: done)
+    if body is not None:  # else it is not to be found
+        (home / "mine.py").write_text(MINE.format(body=body))
+    ran = run_script(home / "reproduce.py", ours=True)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert body is not None or "put the folder of mine on PYTHONPATH" in ran.stdout
+
+
+MINE = """
+import os, signal, sys
+import numpy as np
+
+class Raises:
+    def __array__(self, *arguments, **options):
+        raise ValueError("no array")
+
+class Dies:
+    def __array__(self, *arguments, **options):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class Mine:
+    @staticmethod
+    def prepare(model):
+        return Mine()
+
+    def run(self, inputs):
+        X = inputs[0]
+        {body}
+"""
+
+
+def test_a_refusal_has_the_name_of_an_answer_that_was_given(tmp_path: Path) -> None:
+    """In the smallest case more answers look alike."""
+    case = case_named("max_roi_pool_22_batch_n_of_several")
+
+    def ask(model: Any, inputs: Any) -> Any:
+        return execute(ImageOfTheLast, model, inputs)
+
+    (result,) = run_cases(ask, [case])
+    assert result.outcome is Outcome.FAIL
+    (home,) = write_bugs(tmp_path, BackendRun("onnxruntime", {}, (result,)), ask)
+    assert all(answer in ANSWERS["batch"] for answer in result.answers)
+    assert "modulo" not in home.name
 
 
 @pytest.mark.parametrize(

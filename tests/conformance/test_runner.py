@@ -66,18 +66,21 @@ def test_a_hang_is_an_outcome_and_the_run_goes_on() -> None:
     assert outcomes(run) == {"several_rois": Outcome.TIMEOUT, "corners": Outcome.PASS, "half_2_5": Outcome.PASS}
 
 
-def test_a_control_that_crashes_leaves_the_refusal_unasked() -> None:
+def test_a_control_that_crashes_is_a_crash() -> None:
+    """No case has that model: nothing else would tell."""
     refusal = next(case for case in all_cases() if case.name == "max_roi_pool_22_batch_n")
     assert refusal.control is not None
     changed = {"rois": refusal.control.inputs["rois"].repeat(3, axis=0)}
     control = dataclasses.replace(refusal.control, inputs={**refusal.control.inputs, **changed})
     run = run_backend("support.faulty_backends:CrashesOnManyRois", [dataclasses.replace(refusal, control=control)])
-    assert run.results[0].outcome is Outcome.UNSUPPORTED
+    assert run.results[0].outcome is Outcome.CRASH
+    assert run.results[0].detail.startswith("on the valid control: SIGSEGV")
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("my_backend.py:Mine", "my_backend.py:Mine: expected a module without .py: my_backend:Mine"),
         ("none", "expected one of native"),
         ("no_such_module:Backend", "No module named 'no_such_module'"),
         ("support.faulty_backends:NoSuchClass", "NoSuchClass"),

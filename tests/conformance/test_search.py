@@ -9,11 +9,13 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 from support.private_faults import FAULTS, Right, backend
 
 from onnx_maxpool.conformance import Outcome, all_cases
 from onnx_maxpool.conformance.oracle.answers import ANSWERS, RULES_OF, answers_of, is_open, rule_of
+from onnx_maxpool.conformance.oracle.maximum import evaluate
 from onnx_maxpool.conformance.run.execution import Execution, execute
 from onnx_maxpool.conformance.run.runner import run_cases
 from onnx_maxpool.conformance.search.hunt import Finding, Search, search
@@ -111,6 +113,29 @@ def test_a_named_answer_is_one_finding_with_its_name(answer: str, change: Any, l
     assert answer in finding.result.answers
     assert (case.level, case.rules[0]) == (level, rule)
     assert case.cells <= 12
+
+
+def test_two_open_answers_together_are_open() -> None:
+    """A backend may give both: where only they explain a case, no rule is broken."""
+    choices = {"malformed": "malformed ROI is empty", "saturation": "far coordinates wrap around 32 bits"}
+
+    class Both(Right):
+        @classmethod
+        def prepare(cls, model: Any, device: str = "CPU", **_: Any) -> Any:
+            prepared, right = Right.prepare(model), Right.prepare(model)
+            (node,) = model.graph.node
+            given = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+
+            def run(inputs: Any) -> Any:
+                outputs = right.run(inputs)  # which rejects what is to be rejected
+                return evaluate("MaxRoiPool", list(inputs), given, choices, outputs=1) if outputs[0].size else outputs
+
+            prepared.run = run  # type: ignore[method-assign]
+            return prepared
+
+    found = searched(Both, cases=150, operators=["MaxRoiPool"], count=99)
+    assert found.findings
+    assert not [finding.result.case.name for finding in found.findings if finding.result.case.required]
 
 
 def test_the_same_seed_draws_the_same_cases() -> None:

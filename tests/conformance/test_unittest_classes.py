@@ -51,9 +51,12 @@ class Spoils(Good):
 
 
 def test_what_a_backend_writes_into_its_inputs_is_its_own() -> None:
-    for backend in (Spoils, Good):
+    """And an error: in a whole model, another node may read them."""
+    for backend, faults in ((Spoils, 2), (Good, 0)):
         result = run_suite(BackendTest(backend, __name__).include("max_roi_pool_22_(corners|scale)$"))
-        assert (result.testsRun, result.failures, result.errors) == (4, [], [])
+        assert (result.testsRun, len(result.failures), result.errors) == (4, faults, [])
+        said = "it changes input 0, expected that it leaves inputs as they are"
+        assert all(said in text for _, text in result.failures)
 
 
 class Exits(Good):
@@ -110,6 +113,33 @@ def test_exclusions_need_a_reason_and_stale_ones_fail() -> None:
     assert len(texts) == 2
     assert any("was expected to fail: once wrong" in text for text in texts)
     assert any("'renamed_since' matches no case" in text for text in texts)
+
+
+def test_what_would_ask_nothing_is_rejected() -> None:
+    levels: Any = ["requierd"]
+    with pytest.raises(ValueError, match="levels has 'requierd', expected required or implementation-defined"):
+        BackendTest(Good, __name__, levels=levels)
+    backend_test = BackendTest(Good, __name__)
+    with pytest.raises(ValueError, match=r"pattern '\(': missing \)"):
+        backend_test.include("(")
+    with pytest.raises(ValueError, match=r"pattern '\('"):
+        backend_test.exclude("(", reason="known")
+
+
+class BadWords(Good):
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **options: Any) -> Function:
+        class WordlessError(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError
+
+        raise WordlessError
+
+
+def test_an_error_that_cannot_be_said_is_an_error() -> None:
+    result = run_suite(BackendTest(BadWords, __name__).include("max_roi_pool_22_corners$"))
+    assert result.errors == []
+    assert any("detail: WordlessError" in text for _, text in result.failures)
 
 
 def test_pytest_collects_the_classes(tmp_path: Path) -> None:

@@ -213,12 +213,13 @@ def conformance(
     if search is not None:
         runs = [searched(run, search, seed, operator or [], time_limit, python) for run in runs]
     own, runs = runs, merged([runs, *others])
+    # Before anything is printed: whoever reads it may stop, and so end this process.
+    written = list(Reports(html, json_file, junit, markdown).write(runs, expected, before))
     for run in runs:
         print_run(console, run)
     if before is not None:
         print_changes(console, all_changes(runs, before[0]), f"since {before[1].get('date', 'the earlier run')}")
-    reports = Reports(html, json_file, junit, markdown)
-    print_written(console, reports.write(runs, expected, before))
+    print_written(console, written)
     if bugs is not None:
         print_written(console, bugs_of(own, bugs, time_limit, python))
     if save_expected is not None:
@@ -301,7 +302,7 @@ def print_run(console: Console, run: BackendRun) -> None:
     console.print(Text.assemble((printable(run.backend), "bold"), printable(f"  {about}")), soft_wrap=True)
     tally = view.Tally.of(run.results)
     counts = [(f"{count} {outcome.value}", STYLES[outcome]) for outcome, count in tally.counts.items()]
-    line = Text.assemble(f"  {tally.required} required cases: ", *_joined(counts))
+    line = Text.assemble(f"  {tally.required} required case{'s' * (tally.required != 1)}: ", *_joined(counts))
     console.print(line, soft_wrap=True)
     rows = [(item.result, item.what) for item in view.divergences(run)]
     print_search(console, run)

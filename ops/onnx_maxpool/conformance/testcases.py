@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unittest
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from onnx_maxpool.conformance.case import Case, Level
 from onnx_maxpool.conformance.cases import all_cases
@@ -36,6 +36,8 @@ class BackendTest:
     def __init__(
         self, backend: Any, parent_module: str, *, device: str = "CPU", levels: Sequence[Level] = ("required",)
     ) -> None:
+        if unknown := [level for level in levels if level not in get_args(Level)]:
+            raise ValueError(f"levels has {unknown[0]!r}, expected {' or '.join(get_args(Level))}")
         self.backend = backend
         self.parent_module = parent_module
         self.device = device
@@ -45,18 +47,18 @@ class BackendTest:
         self._expected_failures: dict[str, str] = {}
 
     def include(self, pattern: str) -> BackendTest:
-        """Ask only the cases that match this pattern or another included one."""
-        self._included.append(pattern)
+        """Ask only the cases that match this pattern or another included one. Raises ValueError for a bad pattern."""
+        self._included.append(_checked(pattern))
         return self
 
     def exclude(self, pattern: str, *, reason: str) -> BackendTest:
-        """Skip the cases that match. Raises ValueError without a reason."""
-        self._excluded[pattern] = _given(reason)
+        """Skip the cases that match. Raises ValueError without a reason, and for a bad pattern."""
+        self._excluded[_checked(pattern)] = _given(reason)
         return self
 
     def xfail(self, pattern: str, *, reason: str) -> BackendTest:
-        """Expect the cases that match not to pass; one that does is a failure. Raises ValueError without a reason."""
-        self._expected_failures[pattern] = _given(reason)
+        """Expect the cases that match not to pass; one that does is a failure. Raises ValueError as `exclude` does."""
+        self._expected_failures[_checked(pattern)] = _given(reason)
         return self
 
     @property
@@ -152,6 +154,14 @@ def failure_text(result: Result) -> str:
 
 def _first(patterns: Sequence[str] | dict[str, str], case: Case) -> str | None:
     return next((pattern for pattern in patterns if re.search(pattern, case.name)), None)
+
+
+def _checked(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"pattern {pattern!r}: {error}") from None
+    return pattern
 
 
 def _given(reason: str) -> str:

@@ -56,7 +56,12 @@ def smallest(result: Result, execute: Execute, limits: Limits | None = None) -> 
 
     found = reduce(execute, shown, is_same, limits or Limits(15.0))
     # The control is a case of its own, which stays as it was.
-    return replace(judge(found.case, found.done), case=found.case)
+    reduced = replace(judge(found.case, found.done), case=found.case)
+    if not found.case.refuses:
+        return reduced
+    # The smallest case may be one in which several answers look alike.
+    kept = tuple(answer for answer in reduced.answers if answer in result.answers)
+    return replace(reduced, answers=kept or (reduced.answers if len(reduced.answers) == 1 else ()))
 
 
 def reason_of(case: Case) -> str:

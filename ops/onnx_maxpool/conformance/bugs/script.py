@@ -21,11 +21,13 @@ from onnx_maxpool.types import Array, element_type, tensor_type
 
 TEMPLATE = '''"""{title}
 
-It needs {packages}. Exit code: 1 where the difference shows, 0 where it does not.
+It needs {packages}. Exit code: 1 where the difference shows, 0 where it does not, 2 where it cannot be tried.
 """
 
 import importlib.metadata
 import platform
+import sys
+import traceback
 {imports}
 import numpy as np
 import onnx
@@ -57,12 +59,16 @@ MAIN = """def main():
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())"""
+    try:
+        code = main()
+    except Exception:
+        traceback.print_exc()
+        code = 2
+    sys.exit(code)"""
 
-COMPARES = """    outputs = run(model(), given)
+COMPARES = """    outputs = [np.asarray(output) for output in run(model(), given) or ()]
     shows = False
     for name, wanted, got in zip(NAMES, expected(), outputs):
-        got = np.asarray(got)
         print(f"{name}: expected {wanted.dtype} {list(wanted.shape)}, got {got.dtype} {list(got.shape)}")
         if got.dtype != wanted.dtype or got.shape != wanted.shape:
             shows = True
@@ -78,7 +84,7 @@ COMPARES = """    outputs = run(model(), given)
     return int(shows)"""
 
 RAISES = """    try:
-        run(model(), given)
+        [np.asarray(output) for output in run(model(), given) or ()]
     except Exception as error:
         print(f"{type(error).__name__}: {error}")
         print("The difference shows: an error where the model is valid.")
@@ -87,26 +93,30 @@ RAISES = """    try:
     return 0"""
 
 ANSWERS = """    try:
-        outputs = run(model(), given)
+        outputs = [np.asarray(output) for output in run(model(), given) or ()]
     except Exception as error:
         print(f"{type(error).__name__}: {error}")
         print("An error, as expected: the difference does not show.")
         return 0
-    print("expected an error, got", *(np.asarray(output).tolist() for output in outputs))
+    print("expected an error, got", *(output.tolist() for output in outputs))
     print("The difference shows.")
     return 1"""
 
-CRASHES = """    # The process that runs it ends, so that is another one.
+CRASHES = """    # The process that runs it ends, so that is another one. Its exit code says whether it came to the end.
+    done = 77
     if sys.argv[1:] == ["run"]:
-        run(model(), given)
-        return 0
+        try:
+            [np.asarray(output) for output in run(model(), given) or ()]
+        except Exception:
+            traceback.print_exc()
+        return done
     try:
         code = subprocess.run([sys.executable, __file__, "run"], timeout=60).returncode
     except subprocess.TimeoutExpired:
         code = "none: it hangs"
     print(f"exit code of the process that runs the model: {code}")
-    print("The difference does not show." if code in (0, 1) else "The difference shows.")
-    return int(code not in (0, 1))"""
+    print("The difference does not show." if code == done else "The difference shows.")
+    return int(code != done)"""
 
 SHOWS = {
     Outcome.ERROR: RAISES,
@@ -120,7 +130,7 @@ def script(title: str, backend: str, result: Result) -> str:
     case = result.case
     shows = ANSWERS if case.refuses and result.outcome is not Outcome.CRASH else SHOWS.get(result.outcome, COMPARES)
     runner, packages = runner_of(backend)
-    imports = "import subprocess\nimport sys\n" if shows is CRASHES else ""
+    imports = "import subprocess\n" if shows is CRASHES else ""
     needed = ["NumPy", "onnx", *packages]
     return TEMPLATE.format(
         title=title,
@@ -146,7 +156,9 @@ def runner_of(backend: str) -> tuple[str, list[str]]:
         named = str(tuple(packages)).replace("'", '"')
         return "\n\n".join([f"PACKAGES = {named}\n", *map(text_of, (*adapter.helpers, adapter.run))]), packages
     text = (
-        f"from {module} import {attribute}\n\nPACKAGES = ()\n\n\ndef run(model, inputs):\n"
+        f"try:\n    from {module} import {attribute}\nexcept ImportError as error:\n"
+        f'    print(f"{{error}}: put the folder of {module} on PYTHONPATH")\n    sys.exit(2)\n\n'
+        f"PACKAGES = ()\n\n\ndef run(model, inputs):\n"
         f"    return {attribute}.prepare(model).run(list(inputs.values()))\n"
     )
     return text, [module]

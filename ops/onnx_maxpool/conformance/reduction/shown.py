@@ -74,8 +74,12 @@ class Shown:
 
     def explained_by(self, answer: Answer, cells: Iterable[Cell]) -> bool:
         """Whether a backend that is right but for this answer gives what was obtained in these cells."""
+        return self.explained_together([answer], cells)
+
+    def explained_together(self, answers: Iterable[Answer], cells: Iterable[Cell]) -> bool:
+        """The same of a backend that gives several such answers."""
         only = list(cells)
-        given = self.case.brute_force(dict([answer]), only)
+        given = self.case.brute_force(dict(answers), only)
         return same(_at(given, only), _at(self.done.outputs, only))
 
     def changed_by(self, answer: Answer) -> bool:

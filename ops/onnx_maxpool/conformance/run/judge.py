@@ -73,6 +73,9 @@ def judge(case: Case, first: Execution, control: Execution | None = None, again:
         return result(Outcome.CRASH if done.happened == "crashed" else Outcome.TIMEOUT, often + done.text)
     if not all(alike(first, each) for each in again):
         return result(Outcome.UNSTABLE, varied(case, executions))
+    if obtained is None and control is not None and control.happened in ("crashed", "timed out"):
+        outcome = Outcome.CRASH if control.happened == "crashed" else Outcome.TIMEOUT
+        return result(outcome, f"on the valid control: {control.text}")
     if obtained is None and control is not None and control.happened != "answered":
         # A backend that refuses the valid model too has not shown that it knows the difference.
         return result(Outcome.UNSUPPORTED, f"the valid control {control.happened}: {control.text}")
@@ -96,7 +99,7 @@ def difference(case: Case, obtained: tuple[Array, ...]) -> str:
     if case.refuses:
         return "answered, where an error is expected"
     if len(obtained) != len(case.outputs):
-        return f"{len(obtained)} outputs, expected {len(case.outputs)}"
+        return f"{len(obtained)} output{'s' * (len(obtained) != 1)}, expected {len(case.outputs)}"
     for name, expected, actual in zip(case.outputs, case.expected, obtained, strict=True):
         found = first_difference(expected, actual)
         if found is not None:

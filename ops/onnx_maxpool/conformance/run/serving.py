@@ -63,11 +63,24 @@ def ask(backend: Any, model: onnx.ModelProto, inputs: Sequence[Any], device: str
     try:
         if not backend.is_compatible(model, device):
             return "unsupported", (), "is_compatible says no"
+        before = [array.tobytes() for array in inputs]
         outputs = backend.prepare(model, device).run(list(inputs))
-        return "answered", () if outputs is None else tuple(np.asarray(output) for output in outputs), ""
+        found = () if outputs is None else tuple(np.array(output) for output in outputs)
+        for i, array in enumerate(inputs):
+            if array.tobytes() != before[i]:
+                return "raised", (), f"it changes input {i}, expected that it leaves inputs as they are"
+        return "answered", found, ""
     except Exception as error:
-        text = f"{type(error).__name__}: {' '.join(str(error).split())}"[:600]
+        text = f"{type(error).__name__}: {' '.join(words_of(error).split())}"[:600]
         return "unsupported" if says_unsupported(error) else "raised", (), text
+
+
+def words_of(error: Exception) -> str:
+    """What an exception says; nothing where that raises another one."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def says_unsupported(error: Exception) -> bool:
@@ -94,6 +107,8 @@ def find(start: Start) -> Any:
 
 def missing(start: Start, error: ModuleNotFoundError) -> str:
     """Which module a backend lacks, and what to install where that is known."""
+    if start.module.endswith(".py"):
+        return f"{start.name}: expected a module without .py: {start.module.removesuffix('.py')}:{start.attribute}"
     if not start.package or error.name == start.module:
         return f"{start.name}: {type(error).__name__}: {error}"
     packages = [OLDEST_ONNX] * bool(start.bare) + start.package.split()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -14,9 +15,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from onnx_maxpool.conformance.case import CannotAskError, Case
 from onnx_maxpool.conformance.oracle.answers import is_open, rule_of
 from onnx_maxpool.conformance.reduction.reducer import Clock, Limits, reduce, same_kind
-from onnx_maxpool.conformance.reduction.shown import Answer, Execute, Kind, Shown, judged, other_answers
+from onnx_maxpool.conformance.reduction.shown import Answer, Cell, Execute, Kind, Shown, judged, other_answers
 from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import Result, judge
+from onnx_maxpool.conformance.run.judge import alike as same_answer
 from onnx_maxpool.conformance.search.strategies import TARGETS, Target, cases, smallest
 
 MOST_ALIKE = 3
@@ -173,11 +175,11 @@ class _Hunt:
         again = judged(shown.case, second)
         seconds = max(2.0, min(LONGEST_REDUCTION, (self.seconds - seen) / 3))
         is_same = same_kind(shown.what, answers, shown.sort)
-        if again is None or not is_same(again):
+        if again is None or not same_answer(shown.done, second):
             self.done.findings.append(unstable(shown, second, seen, len(self.done.findings) + 1))
             return
         smallest = reduce(self.execute, shown, is_same, Limits(seconds, clock=self.clock))
-        self.add(finding_of(smallest, seen, len(self.done.findings) + 1))
+        self.add(finding_of(smallest, shown, seen, len(self.done.findings) + 1))
 
     def unexplained(self, shown: Shown) -> frozenset[Answer] | None:
         """The answers that explain the cells which none seen before explains; None where there are no such cells."""
@@ -193,7 +195,7 @@ class _Hunt:
             found.count += id(found) in counted
         if not new:
             return None if shown.cells else frozenset()
-        return shown.explanations(new) or shown.explanations(new[:1])
+        return shown.explanations(new) or together(shown, new) or shown.explanations(new[:1])
 
     def add(self, finding: Finding) -> None:
         """A finding of a reduced case, unless there is one of the same kind, or of the same case."""
@@ -226,12 +228,18 @@ class Finding:
         ] == [(a.shape, a.dtype) for a in theirs.inputs.values()]
 
 
-def finding_of(shown: Shown, seen: float, number: int) -> Finding:
-    """What is reported of a reduced case: the rule it is about, whether that is required, and who would answer so."""
+def finding_of(shown: Shown, drawn: Shown, seen: float, number: int) -> Finding:
+    """What is reported of a reduced case: the rule it is about, whether that is required, and who would answer so.
+
+    What two allowed answers explain together is allowed, if they explain the case that was drawn too.
+    """
     case = shown.case
     answers: frozenset[Answer] = frozenset()
     if shown.cells:
         answers = shown.explanations(shown.cells)
+        both = frozenset() if any(is_allowed(case, each) for each in answers) else together(shown, shown.cells)
+        if both and drawn.explained_together(both, drawn.cells):
+            answers = both
     elif shown.what in ("element type", "shape"):
         answers = shown.whole_explanations()
     allowed = {answer for answer in answers if is_allowed(case, answer)} or (
@@ -252,6 +260,13 @@ def unstable(shown: Shown, again: Execution, seen: float, number: int) -> Findin
     """What is reported of a case that gave something else when it was put once more: it cannot be reduced."""
     case = replace(shown.case, name=f"{shown.case.name}_{number:02}", rules=(usual_rule(shown),))
     return Finding(Kind(case.operator, "unstable"), judge(case, shown.done, again=[again]), seen)
+
+
+def together(shown: Shown, cells: Sequence[Cell]) -> frozenset[Answer]:
+    """Two answers that the texts allow and that explain these cells together, as a backend may give both."""
+    allowed = [answer for answer in other_answers(shown.case.operator) if is_allowed(shown.case, answer)]
+    pairs = (pair for pair in combinations(allowed, 2) if pair[0][0] != pair[1][0])
+    return frozenset(next((pair for pair in pairs if shown.explained_together(pair, cells)), ()))
 
 
 def is_allowed(case: Case, answer: Answer) -> bool:
