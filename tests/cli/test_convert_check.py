@@ -11,6 +11,7 @@ import onnx
 import pytest
 from builders import MODELS
 from onnx import parser
+from support.older_runtimes import loads_here
 
 import onnx_maxpool
 from onnx_maxpool.adapters.portable import roi
@@ -34,6 +35,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
 def test_models_of_any_size_are_checked_on_several(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if not loads_here(MODELS[name].builder()):
+        pytest.xfail("an index of this type is not inferred by this ONNX Runtime")
     (model, *_), out = MODELS[name].write(tmp_path), tmp_path / "out.onnx"
     code, text, err = run(capsys, "convert", model, out, "--check")
     assert (code, err) == (0, "")

@@ -86,6 +86,8 @@ def test_onnxruntimes_max_pool_gives_the_rules_answer(case: Case) -> None:
 def test_onnxruntimes_max_pool_rejects_what_the_rule_does_and_runs_the_control(case: Case) -> None:
     if runtime_is_before(1, 28) and 0 in case.attributes.get("strides", ()):
         pytest.skip("ONNX Runtime before 1.28 divides by a stride of 0, which ends the process")
+    if runtime_is_before(1, 24) and case.name.endswith(("_5_window_0", "_5_padding_negative")):
+        pytest.xfail("ONNX Runtime before 1.24 takes windows of 0 and negative paddings")
     with pytest.raises(Exception, match=r"MaxPool|ShapeInferenceError"):
         in_onnxruntime(case)
     assert case.control is not None

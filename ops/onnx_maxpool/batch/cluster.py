@@ -92,13 +92,13 @@ def compute_parts(
 
 def _actors(nodes: Sequence[dict[str, Any]], threads: int) -> int:
     """How many actors a cluster has processors for. Ray would wait for ever for a machine that has more of them."""
-    cpus = [int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]]
-    most = max(cpus, default=0)
+    processors = [int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]]
+    most = max(processors, default=0)
     if threads > most:
         raise InputError(
             f"--threads {threads}: expected at most {most}, as no machine of the cluster has more processors"
         )
-    return sum(each // threads for each in cpus)
+    return sum(each // threads for each in processors)
 
 
 def _quieten() -> None:
