@@ -123,7 +123,8 @@ HEAD = """# What the tests have run on
 `scripts/test_matrix.py` writes this page; do not edit it. The machine is Linux on x86-64, with the wheel that
 `scripts/build_wheels.py` makes. *All* means all tests that the extra `test` installs the packages for. *The
 interface's* means the tests that run every operator and every bad input in ONNX Runtime. Expected failures (`xfailed`)
-are indices of another type than the operator's default, which `load` rejects in ONNX Runtime before 1.28.
+are indices of another type than the operator's default, which `load` rejects in ONNX Runtime before 1.28, and faults
+that ONNX Runtime before 1.24 and ONNX before 1.20 have themselves.
 """
 
 
