@@ -22,7 +22,6 @@ from onnx_maxpool import OperatorError
 from onnx_maxpool.cli.inspection import inspect_model
 from onnx_maxpool.cli.main import main
 from onnx_maxpool.graph.inlining import inline_functions
-from onnx_maxpool.graph.sorting import sort_nodes
 
 X = np.random.default_rng(0).standard_normal((2, 3, 9, 11)).astype(np.float32)
 ROIS = np.array([[0, 0, 0, 32, 24], [1, 4, 8, 40, 32], [1, 0, 0, 16, 8]], np.float32)
@@ -340,36 +339,6 @@ def test_nodes_in_any_order(form: str) -> None:
     before = model.SerializeToString()
     assert_same(FORMS[form](model, FEEDS)[0], expected)
     assert model.SerializeToString() == before
-
-
-def test_nodes_in_order_stay_whatever_a_subgraph_calls_its_values() -> None:
-    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 17]>
-        g (float[2] X, bool c) => (float[2] Y) {
-            z = If (c) <
-                then_branch = a () => (float[2] o) { t = Neg (X)  o = Neg (t) },
-                else_branch = b () => (float[2] p) { p = Neg (X) }
-            >
-            t = Abs (z)
-            Y = Neg (t)
-        }""")
-    before = model.SerializeToString()
-    sort_nodes(model.graph)
-    assert model.SerializeToString() == before
-
-
-def test_long_chains_are_sorted_soon() -> None:
-    """Each node reads the one behind it."""
-    nodes = [helper.make_node("Neg", [f"v{i + 1}"], [f"v{i}"]) for i in range(20_000)]
-    graph = helper.make_graph(nodes, "g", [], [])
-    sort_nodes(graph)
-    assert [node.output[0] for node in graph.node] == [f"v{i}" for i in reversed(range(20_000))]
-
-
-def test_nodes_that_read_each_other_stay() -> None:
-    model = parser.parse_model("""<ir_version: 10, opset_import: ["": 17]>
-        g (float[2] X) => (float[2] Y) { a = Add (X, b)  b = Neg (a)  Y = Neg (X) }""")
-    sort_nodes(model.graph)
-    assert [node.output[0] for node in model.graph.node] == ["a", "b", "Y"]
 
 
 CALLS = {

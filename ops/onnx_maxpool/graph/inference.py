@@ -54,13 +54,10 @@ def infer_types(model: onnx.ModelProto, *, follow_shapes: bool = False) -> onnx.
 
     To follow shapes is to know the shapes that nodes of the graph compute, as Shape, Gather and Concat do. Behind an
     operator that ONNX does not know, our nodes tell the types of their inputs, as far as types of other values with the
-    same type variable are known.
+    same type variable are known. The model, an outline or another copy, may change: its nodes are sorted.
     """
     register_schemas()
-    ordered = onnx.ModelProto()
-    ordered.CopyFrom(model)
-    sort_nodes(ordered.graph)
-    model = ordered
+    sort_nodes(model.graph)
     bound: dict[str, int] = {}
     while True:
         try:
