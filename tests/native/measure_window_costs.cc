@@ -68,7 +68,7 @@ double cost(const TimedJob& job, const Constants& constants, int plan) {
 int chosen_plan(const TimedJob& job, const Constants& constants) {
   int chosen = 0;
   double least = kNever;
-  for (int plan = 0; plan < kPlans; ++plan) {
+  for (int plan = 0; plan < kFitted; ++plan) {
     if (job.times[plan] == kNever) continue;
     const double other = cost(job, constants, plan);
     if (other >= least) continue;
@@ -154,7 +154,7 @@ Constants search(const std::vector<TimedJob>& jobs, Constants constants) {
         attempt(others);
       }
     }
-    for (int plan = 0; plan < kPlans; ++plan) {
+    for (int plan = 0; plan < kFitted; ++plan) {
       for (const double scale : kScales) {
         Constants others = constants;
         for (int i = kFirst[plan]; i < kFirst[plan + 1]; ++i) others[i] *= scale;
@@ -184,7 +184,7 @@ void scale_to_times(const std::vector<TimedJob>& jobs, Constants& constants) {
 // helps.
 Constants fit(const std::vector<TimedJob>& jobs, const Constants& present) {
   Constants fitted = present;
-  for (int plan = 0; plan < kPlans; ++plan) fit_to_times(jobs, plan, fitted);
+  for (int plan = 0; plan < kFitted; ++plan) fit_to_times(jobs, plan, fitted);
   const Constants a = search(jobs, present), b = search(jobs, fitted);
   Constants better = score(jobs, a) < score(jobs, b) ? a : b;
   scale_to_times(jobs, better);
@@ -228,9 +228,7 @@ void print_initializer(const Constants& constants, bool indexed, bool wide) {
 }
 
 // Whether the model has more than one plan to choose from.
-bool chooses(const PoolCosts& costs) {
-  return kPlans - std::count(std::begin(costs.of), std::end(costs.of), kNever) > 1;
-}
+bool chooses(const PoolCosts& costs) { return kFitted - std::count(costs.of, costs.of + kFitted, kNever) > 1; }
 
 // The next job of such lanes for which the model chooses.
 TimedJob timed_job(WindowJobs& jobs, const Kernels& kernels, const Model& model, const Constants& present, bool indexed,
@@ -244,9 +242,11 @@ TimedJob timed_job(WindowJobs& jobs, const Kernels& kernels, const Model& model,
   const PlanKernels plans = plan_kernels(kernels, jobs.job(), jobs.element_size());
   time_plans(jobs.job(), plans, timed.times);
   for (double& time : timed.times) time *= 1e10;
-  timed.best = *std::min_element(timed.times, timed.times + kPlans);
+  timed.best = *std::min_element(timed.times, timed.times + kFitted);
   // The same sum in another order may choose otherwise between plans that cost the same.
-  const double expected = cost(timed, present, plans.chosen), found = cost(timed, present, chosen_plan(timed, present));
+  const auto* const costs = plans.costs.of;
+  const auto chosen = static_cast<int>(std::min_element(costs, costs + kFitted) - costs);
+  const double expected = cost(timed, present, chosen), found = cost(timed, present, chosen_plan(timed, present));
   require(expected <= found * (1 + 1e-9),
           "the model is no sum over its constants: it chose otherwise for " + timed.text);
   return timed;

@@ -113,6 +113,8 @@ const std::vector<WindowCase>& window_cases() {
       {"small maps", 19, sliding(1), sliding(5, 3, 2, 1), sliding(5, 3, 2, 1)},
       {"maps of three cells", 18, sliding(1), sliding(1), sliding(3, 2)},
       {"small volumes", 17, sliding(3, 2), sliding(4, 2, 2), sliding(3, 2)},
+      {"volumes whose only window is all but a row and a column", 17, sliding(7, 7), sliding(8, 7, 2),
+       sliding(8, 7, 2)},
       {"even windows", 2, sliding(1), even(9, 4), even(31, 7)},
       {"even windows of volumes", 2, even(5, 3), even(6, 4), even(17, 5)},
   };

@@ -118,6 +118,23 @@ def test_defaults(run: Run, shape: tuple[int, ...]) -> None:
 
 
 @both
+@pytest.mark.parametrize("element_type", ["float", "float16", "uint8"])
+@pytest.mark.parametrize(("window_size", "strides"), [((1, 3, 2), (1, 2, 2)), ((1, 2, 2), (2, 1, 1))])
+def test_windows_of_one_slice(
+    run: Run, window_size: tuple[int, ...], strides: tuple[int, ...], element_type: str
+) -> None:
+    """P3, P5: with a stride of 1 the slices of a volume are pooled as planes, whose indices go on from each other's."""
+    x = mixed(np.random.default_rng(4), (2, 3, 5, 9, 8), dtype_of(element_type))
+    attributes = {"window_size": window_size, "strides": strides, "start_padding": (0, 1, 1), "end_padding": (0, 0, 1)}
+    y, index = run(model(NAME, 3, {"X": x}, with_index=True, **attributes), {"X": x})
+    expected, expected_index = oracle.evaluate(NAME, [x], attributes, outputs=2)
+    assert_same(y, expected)
+    assert_same(index, expected_index)
+    (alone,) = run(model(NAME, 3, {"X": x}, **attributes), {"X": x})
+    assert_same(alone, expected)
+
+
+@both
 @pytest.mark.parametrize("element_type", ["int8", "float"])
 def test_padding_never_wins(run: Run, element_type: str) -> None:
     """P4: not where every cell is the type's least."""

@@ -47,12 +47,13 @@ struct PoolKernel {
 };
 
 // How a job is computed: by the rows of its maps (kernels/window_rows.h), by whole maps (kernels/window_maps.h), with
-// planes side by side (kernels/window_planes.h), by lookups (kernels/window_lookups.h), or by walks down the columns
-// (kernels/window_walks.h). By rows every job can be.
-enum class PoolPlan { rows, maps, planes, lookups, walks };
-constexpr PoolPlan kPoolPlans[] = {PoolPlan::rows, PoolPlan::maps, PoolPlan::planes, PoolPlan::lookups,
-                                   PoolPlan::walks};
-constexpr const char* kPoolPlanNames[] = {"rows", "maps", "planes", "lookups", "walks"};
+// planes side by side (kernels/window_planes.h), by lookups (kernels/window_lookups.h), by walks down the columns
+// (kernels/window_walks.h), or with the slices of volumes combined first (kernels/window_slices.h). By rows every job
+// can be.
+enum class PoolPlan { rows, maps, planes, lookups, walks, slices };
+constexpr PoolPlan kPoolPlans[] = {PoolPlan::rows,    PoolPlan::maps,  PoolPlan::planes,
+                                   PoolPlan::lookups, PoolPlan::walks, PoolPlan::slices};
+constexpr const char* kPoolPlanNames[] = {"rows", "maps", "planes", "lookups", "walks", "slices"};
 
 // What a job takes by each of kPoolPlans, in about tenths of nanoseconds, as the cost model has it: infinity by one
 // that cannot compute it, or that is known to be worse.

@@ -179,6 +179,14 @@ class JobCost {
     return kEnds * cost.walk + of_plane * static_cast<double>(job_.planes) + far(cost.far);
   }
 
+  // To combine slices (window_slices.h), as rows are loaded; not to pool what they become.
+  double of_slices() const {
+    const RowsCost& cost = costs_.rows;
+    const double loaded = static_cast<double>(depth_.cells) * vectors(rows_.size * columns_.size);
+    const double of_plane = cost.row * static_cast<double>(depth_.count) + cost.row_vector * loaded;
+    return of_plane * static_cast<double>(job_.planes) + far(cost.far);
+  }
+
   // About how many vectors are combined for one of windows: cells of a group, groups, and the cells beyond.
   static double doubling_taps(const PoolAxis& axis) {
     const Doublings found(axis);
@@ -242,7 +250,7 @@ class JobCost {
 
 // Where no other plan can compute the job, or is known to be worse.
 constexpr double kNever = __builtin_inf();
-static_assert(sizeof kPoolPlans / sizeof *kPoolPlans == 5, "a cost for each plan");
+static_assert(sizeof kPoolPlans / sizeof *kPoolPlans == 6, "a cost for each plan");
 
 // Of the only plan for a job: roughly, whatever the windows. An index is an output of its own.
 inline double rough_cost(const PoolJob& job) {
@@ -252,8 +260,8 @@ inline double rough_cost(const PoolJob& job) {
   return kCell * lines * static_cast<double>(job.columns.size) +
          kOutput * of_windows * static_cast<double>(job.columns.count) * (job.indices ? 2 : 1);
 }
-inline PoolCosts only_rows(const PoolJob& job) { return {{rough_cost(job), kNever, kNever, kNever, kNever}}; }
-inline PoolCosts only_walks(const PoolJob& job) { return {{kNever, kNever, kNever, kNever, rough_cost(job)}}; }
+inline PoolCosts only_rows(const PoolJob& job) { return {{rough_cost(job), kNever, kNever, kNever, kNever, kNever}}; }
+inline PoolCosts only_walks(const PoolJob& job) { return {{kNever, kNever, kNever, kNever, rough_cost(job), kNever}}; }
 
 // By the plans that can compute the job.
 template <class Element, class Lane, bool indexed>
@@ -271,7 +279,7 @@ PoolCosts costs_of(const PoolJob& job, bool maps, bool planes, bool walks) {
   const JobCost<Lane, indexed> cost(job, sizeof(Element), costs);
   if (cost.is_one_long_window()) return only_rows(job);
   return {{cost.by_rows(), maps ? cost.by_maps() : kNever, planes ? cost.by_planes() : kNever,
-           lookups ? cost.by_lookups(pieces) : kNever, walks ? cost.by_walks() : kNever}};
+           lookups ? cost.by_lookups(pieces) : kNever, walks ? cost.by_walks() : kNever, kNever}};
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ ElementType inferred_index(const Variant& variant, const Inference& node) {
   return type == ElementType::undefined_ ? variant.index_types[0] : type;
 }
 
+constexpr Window kOnlyCell = {0, 1};  // of an axis of one
+
 // Whether the axis has one window, of all its cells.
 bool is_one_window(const PoolAxis& axis) {
   return axis.count == 1 && (axis.even || (axis.first <= 0 && axis.size / axis.grain - axis.first <= axis.length));
@@ -66,6 +68,17 @@ PoolAxes three_axes(const PoolAxes& spatial) {
   while (axes.size() + inner.size() < 3) axes.push_back({1, 1, false, 0, 1, 1});
   for (const PoolAxis& axis : inner) axes.push_back(axis);
   return axes;
+}
+
+// Slices that are windows of their own are planes, as long as the first index of one follows from the one before.
+void make_planes_of_slices(PoolJob& job) {
+  PoolAxis& depth = job.depth;
+  const bool are_windows = depth.count == depth.size && depth.grain == 1 && !depth.even && depth.first == 0 &&
+                           depth.step == 1 && depth.length == 1;
+  if (!are_windows || (job.indices && job.index_step != cells_of_plane(job))) return;
+  job.planes *= depth.size;
+  job.index_step /= depth.size;
+  depth = {1, 1, false, 0, 1, 1, 1, depth.windows ? &kOnlyCell : nullptr};
 }
 
 // Writes the axis's windows, and returns where they end.
@@ -246,16 +259,18 @@ class WindowPlan {
   }
 
   PoolJob job_without_tensors() {
-    return {nullptr,
-            nullptr,
-            index_.present ? this : nullptr,  // each run has its own
-            element_size(index_.type) == 8,
-            index_.step,
-            shape_[0] * shape_[1],
-            axes_[0],
-            axes_[1],
-            axes_[2],
-            order_of(type_)};
+    PoolJob job = {nullptr,
+                   nullptr,
+                   index_.present ? this : nullptr,  // each run has its own
+                   element_size(index_.type) == 8,
+                   index_.step,
+                   shape_[0] * shape_[1],
+                   axes_[0],
+                   axes_[1],
+                   axes_[2],
+                   order_of(type_)};
+    make_planes_of_slices(job);
+    return job;
   }
 
   const WindowPlans::Key key_;

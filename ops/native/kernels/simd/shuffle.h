@@ -15,11 +15,36 @@ struct MakeSequence<0, numbers...> {
   using type = Sequence<numbers...>;
 };
 
+// Vectors of the lanes of `a` and then `b`, of which the result has those with these numbers: as many as `Result` has,
+// which may be half as many as `a`, or twice. GCC 10 and 11 have only a builtin that keeps their number.
+#if __has_builtin(__builtin_shufflevector)
+template <class Result, class V, int... i>
+ONNX_MAXPOOL_INLINE Result picked_lanes(V a, V b, Sequence<i...>) {
+  return reinterpret_cast<Result>(__builtin_shufflevector(a, b, i...));
+}
+#else
+template <class Result, class V, int... i>
+ONNX_MAXPOOL_INLINE Result picked_lanes(V a, V b, Sequence<i...>) {
+  using Lane = __typeof__(a[0] + a[0]);
+  if constexpr (sizeof(Result) == sizeof(V)) {
+    using Place = typename IntegerOf<sizeof(V) / sizeof...(i)>::type;
+    return reinterpret_cast<Result>(__builtin_shuffle(a, b, Vector<Place, sizeof(V)>{static_cast<Place>(i)...}));
+  } else {
+    // Neighbours, as blocks and halves are.
+    constexpr int kFirst[] = {i...};
+    const V both[] = {a, b};
+    Result result;
+    __builtin_memcpy(&result, reinterpret_cast<const char*>(both) + kFirst[0] * sizeof(Lane), sizeof(Result));
+    return result;
+  }
+}
+#endif
+
 // Lane i of the result is the `of(i)`-th of the lanes of `a` and then `b`.
 template <class Key, class Of, class V, int... i>
 inline auto shuffled(V a, V b, Sequence<i...>) {
   using Keys = Vector<Key, sizeof(V)>;
-  return __builtin_shufflevector(reinterpret_cast<Keys>(a), reinterpret_cast<Keys>(b), Of::of(i)...);
+  return picked_lanes<Keys>(reinterpret_cast<Keys>(a), reinterpret_cast<Keys>(b), Sequence<Of::of(i)...>{});
 }
 template <class Key, class Of, class V>
 inline V shuffled(V a, V b) {
@@ -216,7 +241,9 @@ inline V interleave_upper_blocks(V a, V b) {
 
 template <class Key, int from, class V, int... i>
 inline Vector<Key, sizeof(V) / 2> lanes_from(V v, Sequence<i...>) {
-  return __builtin_shufflevector(v, v, (from + i)...);
+  using Keys = Vector<Key, sizeof(V)>;
+  return picked_lanes<Vector<Key, sizeof(V) / 2>>(reinterpret_cast<Keys>(v), reinterpret_cast<Keys>(v),
+                                                  Sequence<(from + i)...>{});
 }
 template <class Key, class V>
 inline Vector<Key, sizeof(V) / 2> lower_half(V v) {
@@ -250,7 +277,9 @@ inline Key greatest_lane(V v) {
 // One vector of two, and one of as many blocks as fit it. Highway has the upper half first.
 template <class Key, class V, int... i>
 inline Vector<Key, 2 * sizeof(V)> combine(V lower, V upper, Sequence<i...>) {
-  return __builtin_shufflevector(lower, upper, i...);
+  using Keys = Vector<Key, sizeof(V)>;
+  return picked_lanes<Vector<Key, 2 * sizeof(V)>>(reinterpret_cast<Keys>(lower), reinterpret_cast<Keys>(upper),
+                                                  Sequence<i...>{});
 }
 template <class Key, class V>
 inline Vector<Key, 2 * sizeof(V)> combine(V lower, V upper) {
@@ -270,7 +299,9 @@ ONNX_MAXPOOL_INLINE V combine_blocks(const Block* blocks) {
 // Block `number` of a vector.
 template <class Key, int number, class V, int... i>
 inline Vector<Key, 16> extract_block(V v, Sequence<i...>) {
-  return __builtin_shufflevector(v, v, (number * 16 / static_cast<int>(sizeof(Key)) + i)...);
+  using Keys = Vector<Key, sizeof(V)>;
+  return picked_lanes<Vector<Key, 16>>(reinterpret_cast<Keys>(v), reinterpret_cast<Keys>(v),
+                                       Sequence<(number * 16 / static_cast<int>(sizeof(Key)) + i)...>{});
 }
 template <class Key, int number, class V>
 inline Vector<Key, 16> extract_block(V v) {
