@@ -2,17 +2,24 @@
 """Write docs/findings from the folders of `onnx-maxpool conformance --bugs`: `write_findings.py FOLDER=PYTHON ...`.
 
 Each FOLDER has the reports of one environment, and PYTHON is that environment's interpreter. Each program is run there,
-without this package: a report whose program does not show the difference is left out, and said. A report becomes a
-section of its runtime's page, in place of the section with the same heading. The other sections stay. Not every report
-is kept: `why_not` says which, and why. Without a FOLDER only the index is written again.
+without this package. A runtime's page becomes what its reports say, so give all its reports at once. A report whose
+program does not show the difference is left out, and so is one that `why_not` has a reason against. A section that no
+report has leaves the page; a section that no case asks was written by hand, and stays while its program shows. All that
+is left out is printed, with the reason. The exit code is 1 where a program cannot be tried, or where none of a
+runtime's shows: then its page stays as it is. Without a FOLDER only the index is written again.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
+import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape, unescape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,18 +36,24 @@ RUNTIMES = {
 }
 """The names of runtimes that are not called as their backend is."""
 
-NOT_KEPT = {
-    "openvino-adaptive_max_pool-a1-answers-where-an-error-is-expected": (
-        "the operator is OpenVINO's own, and its text does not exclude a size of 0: that limit is ours"
+NOT_KEPT: dict[str, str] = {}
+"""Single reports that show, but not an error of the runtime, by the name of their folder, each with the reason."""
+
+LIMITS = {
+    r"^- expected: an error, such as `AdaptiveMaxPool: output_size is \[([^]]*,)?0[],]": (
+        "the text of AdaptiveMaxPool does not exclude a size of 0: that limit is ours"
     ),
-    "openvino-adaptive_max_pool-a4-answers-where-an-error-is-expected": (
-        "the operator is OpenVINO's own, and OpenVINO supports more types than its text names"
-    ),
-    "torch-adaptive_max_pool-g7-fails-on-a-valid-model": (
-        "torch's message says that only the batch may be empty, and no text about its function says otherwise"
+    r"^- expected: an error, such as `\S+: X is \w+, expected [^`]*\b(or|float16)\b": (
+        "a runtime may support more types than the operator's text names"
     ),
 }
-"""Reports that show, but not an error of the runtime, by the name of their folder, each with the reason."""
+"""What a report has that shows no error of a runtime, whichever it is, each with the reason.
+
+An error on an empty tensor is a finding: the texts are silent (G7), but their formulas of the output's size hold.
+"""
+
+TIME_LIMIT_S = 300
+"""For a program."""
 
 PAGE = """# {name}
 
@@ -85,6 +98,8 @@ class Finding:
 
     backend: str
     text: str
+    crash: str = ""
+    """Where the process ends, as running the program tells: the report has only the last line that was written."""
 
     @property
     def heading(self) -> str:
@@ -93,8 +108,8 @@ class Finding:
 
     @property
     def title(self) -> str:
-        """The heading without the rule."""
-        return re.sub(r" \([A-Z]\d+\)$", "", self.heading)
+        """The heading without the rule, and without the number that makes it a heading of its own."""
+        return re.sub(r"(, number \d+)?( \([A-Z]\d+\))?$", "", self.heading)
 
     @property
     def anchor(self) -> str:
@@ -123,10 +138,27 @@ class Finding:
 
     @property
     def cause(self) -> str:
-        """What it gave, or which error it should have given, without places and values."""
+        """What it gave, or which error it should have given, without places, and of numbers only their kinds."""
+        if ".rs:" in self.crash:
+            return self.crash
         wanted = re.search(r"^- expected: (.*)", self.text, re.MULTILINE)
-        said = self.detail or (wanted[1] if wanted else "")
-        return re.sub(r"0x[0-9a-f]+|[-+]?\d+(\.\d+)?(e[-+]?\d+)?|\binf\b|\bnan\b", "_", said)
+        # Where a crash has no place, it is that of what was asked.
+        asked = wanted[1] if wanted else ""
+        said = f"{self.crash}, {asked}" if self.crash else self.detail or asked
+        said = re.sub(r"\[[^]]*\]", "[]", said)
+        return re.sub(NUMBER, lambda found: kind_of(found[0]), said)
+
+
+NUMBER = r"(?<!\w)(?:0x[0-9a-f]+|[-+]?\d+(\.\d+)?(e[-+]?\d+)?|[-+]?\binf\b|\bnan\b)"
+
+
+def kind_of(number: str) -> str:
+    """The kinds of numbers that a runtime may treat unlike all others by themselves, else `_`."""
+    value = float(int(number, 16) if number.startswith("0x") else number)
+    if value in (0, float("inf"), float("-inf")) or value != value:
+        return f"{value:g}"
+    size = abs(value)
+    return "subnormal" if size < 2.0**-126 else "lowest" if value < 0 and size > 3.4e38 else "_"
 
 
 def finding(name: str, report: str, program: str) -> Finding:
@@ -149,6 +181,23 @@ def finding(name: str, report: str, program: str) -> Finding:
     return Finding(backend, f"## {title}\n{body}\n{shown}")
 
 
+def report_in(home: Path) -> Finding:
+    """The section made of a folder."""
+    # A number that only tells the folder from another one is no part of an answer's name.
+    name = re.sub(r"-\d+$", "", home.name)
+    name = name if home.with_name(name).is_dir() else home.name
+    return finding(name, (home / "README.md").read_text("utf-8"), (home / "reproduce.py").read_text("utf-8"))
+
+
+def numbered(found: Finding, findings: Sequence[Finding]) -> Finding:
+    """The finding, with a number in its heading where others have the heading without one."""
+    taken = {other.heading for other in findings}
+    rule = f" ({found.rule})" if found.rule else ""
+    headings = (found.heading, *(f"{found.title}, number {number}{rule}" for number in range(2, len(taken) + 3)))
+    heading = next(each for each in headings if each not in taken)
+    return replace(found, text=found.text.replace(f"## {found.heading}\n", f"## {heading}\n", 1))
+
+
 def read(path: Path) -> list[Finding]:
     """The findings of a runtime's page; none where there is no page."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -162,48 +211,108 @@ def write(path: Path, findings: list[Finding]) -> None:
     path.write_text("\n".join([head, *sections]), encoding="utf-8")
 
 
-def why_not(name: str, found: Finding, findings: list[Finding]) -> str:
-    """Why a report is not kept; empty where it is.
+def why_not(name: str, found: Finding, findings: Sequence[Finding]) -> str:
+    """Why a report is not kept beside those that the page has; empty where it is.
 
-    The suite often asks one difference under many rules. Its first section is enough for the runtime's developers. A
-    section that the page already has is written again in any case.
+    The suite often asks one difference under many rules. Its first section is enough for the runtime's developers.
     """
-    if any(other.heading == found.heading for other in findings):
-        return ""
-    same = [other.heading for other in findings if (other.title, other.cause) == (found.title, found.cause)]
-    return NOT_KEPT.get(name) or (f"the page has it as {same[0]!r}" if same else "")
+    limits = (reason for pattern, reason in LIMITS.items() if re.search(pattern, found.text, re.MULTILINE))
+    if reason := NOT_KEPT.get(name) or (next(limits, "") if "answers where an error" in found.title else ""):
+        return reason
+    others = [other for other in findings if other.heading != found.heading]
+    same = [other.heading for other in others if (other.title, other.cause) == (found.title, found.cause)]
+    return f"the page has it as {same[0]!r}" if same else ""
 
 
-def shows(program: Path, python: str) -> bool:
-    """Whether a program shows its difference in an environment in which this package cannot be imported."""
+@dataclass(frozen=True)
+class Shown:
+    """What a program gives."""
+
+    shows: bool
+    """Whether the difference does."""
+    why_not: str = ""
+    untried: bool = False
+    """Whether that is because the program could not be tried."""
+    crash: str = ""
+    """Where it ends the process that runs the model; empty where it does not."""
+
+
+def run(program: Path, python: str) -> Shown:
+    """Run a program in an environment in which this package cannot be imported."""
     code = "import runpy, sys; sys.modules['onnx_maxpool'] = None; runpy.run_path(sys.argv[1], run_name='__main__')"
+    command = [python, "-c", code, str(program)]
     try:
         done = subprocess.run(
-            [python, "-c", code, str(program)], capture_output=True, text=True, timeout=300, check=False
+            command, capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        print(f"{program}: it did not end within 300 s")
-        return False
-    if done.returncode != 1 or "he difference shows" not in done.stdout:
-        print(f"{program}: exit code {done.returncode}: {(done.stdout + done.stderr)[-300:]}")
-        return False
-    return True
+        return Shown(False, f"it did not end within {TIME_LIMIT_S} s", untried=True)
+    if done.returncode == 1 and "he difference shows" in done.stdout:
+        return Shown(True, crash=crash(done.stdout, done.stderr))
+    if done.returncode == 0:
+        return Shown(False, "its difference does not show")
+    return Shown(False, f"exit code {done.returncode}: {(done.stdout + done.stderr)[-300:]}", untried=True)
 
 
-def take(folder: Path, python: str) -> int:
-    """Put the reports that show into the pages; how many these are."""
-    count = 0
-    for home in sorted(path.parent for path in folder.glob("*/reproduce.py")):
-        program = home / "reproduce.py"
-        found = finding(home.name, (home / "README.md").read_text("utf-8"), program.read_text("utf-8"))
-        page = FINDINGS / f"{found.backend}.md"
-        findings = read(page)
-        if reason := why_not(home.name, found, findings):
-            print(f"{program}: not kept: {reason}")
-        elif shows(program, python):
-            write(page, [*(other for other in findings if other.heading != found.heading), found])
-            count += 1
-    return count
+def crash(stdout: str, stderr: str) -> str:
+    """Where the process that runs the model ended: how, and the first line that tells the place; empty if it did not.
+
+    That is where Rust panicked, else what looks like an error, else the first words.
+    """
+    ended = re.search(r"exit code of the process that runs the model: (.*)", stdout)
+    if not ended:
+        return ""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    panics = [i for i, line in enumerate(lines) if "panicked at" in line]
+    errors = [line for line in lines if re.search(r"error|assert|fail|terminate|what\(\)", line, re.IGNORECASE)]
+    telling = (errors or lines or [""])[0]
+    if panics:
+        _, _, place = lines[panics[0]].partition("panicked at")
+        telling = " ".join([place.strip(), *lines[panics[0] + 1 : panics[0] + 2]])
+    return f"{ended[1]}: {re.sub(r'0x[0-9a-f]+|[0-9]{4,}', '_', telling)}"
+
+
+def run_section(section: Finding, python: str) -> Shown:
+    """Run the program of a section that a page has."""
+    (program,) = re.findall(r"^```python\n(.*?)^```$", section.text, re.DOTALL | re.MULTILINE)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "reproduce.py"
+        path.write_text(program, encoding="utf-8")
+        return run(path, python)
+
+
+def renew(page: Path, reports: Sequence[tuple[Path, str]]) -> bool:
+    """Make a runtime's page of its reports, each with a Python for it; whether all could be tried, and one is kept."""
+    kept: list[Finding] = []
+    is_whole = True
+    for home, python in reports:
+        found = report_in(home)
+        shown = run(home / "reproduce.py", python)
+        is_whole &= not shown.untried
+        found = numbered(replace(found, crash=shown.crash), kept)
+        reason = why_not(home.name, found, kept) if shown.shows else shown.why_not
+        if reason:
+            print(f"{home}: not kept: {reason}")
+        else:
+            kept.append(found)
+    if not kept:
+        print(f"{page.name} stays as it is: no program of {len(reports)} shows a difference that is kept")
+        return False
+    before, (_, python) = read(page), reports[0]
+    for section in before:
+        if section.heading in {found.heading for found in kept}:
+            continue
+        shown = run_section(section, python)
+        by_hand = not section.rule
+        is_whole &= not (by_hand and shown.untried)
+        if by_hand and (shown.shows or shown.untried):
+            kept.append(section)
+        if not shown.shows or not by_hand:
+            says = shown.why_not or "no report that is kept has it, though its program still shows"
+            print(f"{page.name}: {section.heading!r} {'stays' if section in kept else 'leaves'}: {says}")
+    write(page, kept)
+    print(f"{page.name}: {len(kept)} findings, of {len(reports)} reports; {len(before)} were there")
+    return is_whole
 
 
 def index() -> str:
@@ -211,20 +320,42 @@ def index() -> str:
     rows = []
     for path in sorted(FINDINGS.glob("*.md")):
         for found in read(path) if path.name != "index.md" else []:
-            operator, _, what = found.title.partition(" ")
-            detail = f": {found.detail[:140]}" + ("..." if len(found.detail) > 140 else "") if found.detail else ""
-            link = f"[{what}]({path.name}#{found.anchor})"
-            rows.append(f"| [{found.version}]({path.name}) | {operator} | {found.rule} | {link}{detail} |")
+            operator, _, what = re.sub(r" \([A-Z]\d+\)$", "", found.heading).partition(" ")
+            said = unescape(found.detail)
+            detail = f": {said[:140]}" + ("..." if len(said) > 140 else "") if said else ""
+            # Words between < and > would be taken for HTML, and vanish.
+            link = f"[{escape(what, quote=False)}]({path.name}#{found.anchor}){escape(detail, quote=False)}"
+            rows.append(f"| [{found.version}]({path.name}) | {operator} | {found.rule} | {link} |")
     return INDEX.format(rows="\n".join(rows))
 
 
-def main(arguments: list[str]) -> int:
-    FINDINGS.mkdir(exist_ok=True)
+def reports_of(arguments: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    """The folders of reports, each with the Python to run it. Raises ValueError where something is not there."""
     for argument in arguments:
         folder, _, python = argument.partition("=")
-        print(f"{folder}: {take(Path(folder), python or sys.executable)} findings")
+        python = python or sys.executable
+        homes = sorted(path.parent for path in Path(folder).glob("*/reproduce.py"))
+        if not homes:
+            raise ValueError(f"{folder} has no report, expected a folder that onnx-maxpool conformance --bugs wrote")
+        if shutil.which(python) is None:
+            raise ValueError(f"{python} is no program, expected the Python to run {folder} with")
+        yield from ((home, python) for home in homes)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", metavar="FOLDER=PYTHON", help="reports, and the Python to run them with")
+    try:
+        reports = list(reports_of(parser.parse_args(arguments).folders))
+    except ValueError as error:
+        parser.error(str(error))
+    FINDINGS.mkdir(exist_ok=True)
+    runtimes: dict[str, list[tuple[Path, str]]] = {}
+    for home, python in reports:
+        runtimes.setdefault(report_in(home).backend, []).append((home, python))
+    whole = [renew(FINDINGS / f"{backend}.md", found) for backend, found in runtimes.items()]
     (FINDINGS / "index.md").write_text(index(), encoding="utf-8")
-    return 0
+    return 0 if all(whole) else 1
 
 
 if __name__ == "__main__":
