@@ -1,8 +1,9 @@
 """Ask every backend all cases, and write docs/conformance-results.md and a page in HTML: `scripts/ask_backends.py`.
 
 Runtimes that do not install together get an environment each, from PyPI, under --work, where each backend's answers are
-kept as JSON: name backends to ask these again, the others' answers are read. A kept answer to another list of cases is
-asked again in any case. It takes an hour or two, and 10 GB, most of it torch's.
+kept as JSON: name backends to ask these again, the others' answers are read. Beside them stand the digests of the cases
+that they are to: where a case has changed, its backend is asked again in any case. Kept answers are replaced when the
+new ones are there. It takes an hour or two, and 10 GB, most of it torch's.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import datetime
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +22,7 @@ from rich.console import Console
 
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.cases import all_cases
+from onnx_maxpool.conformance.corpus import digests
 from onnx_maxpool.conformance.report import formats
 from onnx_maxpool.conformance.report.records import read_report
 from onnx_maxpool.conformance.run.runner import BackendRun
@@ -59,7 +62,7 @@ def python_of(backend: str, given: Mapping[str, Path], work: Path) -> Path | Non
 
 
 def kept(file: Path) -> BackendRun | None:
-    """The answers in a file, if these are to the cases that there are."""
+    """The answers in a file, if these are to cases of the names that there are."""
     try:
         (run,) = read_report(file)
     except (OSError, InputError):
@@ -67,17 +70,56 @@ def kept(file: Path) -> BackendRun | None:
     return run if [result.case.name for result in run.results] == [case.name for case in all_cases()] else None
 
 
+def cases_of(file: Path) -> Path:
+    """The file of the digests of the cases that the answers in `file` are to."""
+    return file.with_suffix(".sha256")
+
+
+@cache
+def cases_now() -> str:
+    """The digests of the cases that there are: of their models, inputs and expected outputs."""
+    return digests(all_cases())
+
+
+def still_true(file: Path) -> BackendRun | None:
+    """The answers in a file, if these are to the cases that there are, which may have changed under their names."""
+    asked = cases_of(file)
+    return kept(file) if asked.exists() and asked.read_text() == cases_now() else None
+
+
 def ask(backend: str, python: Path | None, file: Path) -> BackendRun:
-    """Run a backend by the command, which writes its answers. Raises SystemExit where it writes none."""
-    file.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "onnx_maxpool", "conformance", "--backend", backend, "--json", str(file)]
+    """Run a backend by the command, which writes its answers. Raises SystemExit where it writes none.
+
+    The answers that are there stay until there are new ones.
+    """
+    new = file.with_name(f"{file.stem}-new.json")
+    new.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "onnx_maxpool", "conformance", "--backend", backend, "--json", str(new)]
     limit = ["--time-limit", str(TIME_LIMIT_S)]
     where = [] if python is None else ["--python", str(python)]
     done = subprocess.run([*command, *limit, *where], capture_output=True, text=True, check=False)
-    run = kept(file)
+    run = kept(new)
     if run is None:
         raise SystemExit(f"{backend}: exit code {done.returncode}\n{done.stderr}")
+    cases_of(file).unlink(missing_ok=True)  # else, broken off here, it would speak of other answers
+    new.replace(file)
+    cases_of(file).write_text(cases_now())
     return run
+
+
+def interpreters(given: Sequence[str]) -> dict[str, Path]:
+    """The Pythons that are given as NAME=PYTHON, by the name of their environment."""
+    found = {}
+    for each in given:
+        name, _, python = each.partition("=")
+        if not python:
+            raise typer.BadParameter(f"--environment {each}, expected NAME=PYTHON")
+        if name not in ENVIRONMENTS:
+            raise typer.BadParameter(f"{name}, expected {', '.join(ENVIRONMENTS)}")
+        if not Path(python).is_file():
+            raise typer.BadParameter(f"--environment {each}: {python} is no file, expected a Python")
+        found[name] = Path(python)
+    return found
 
 
 def main(
@@ -91,18 +133,16 @@ def main(
     ] = None,
     write: Annotated[bool, typer.Option(help="Write the pages, for which all answers must be there.")] = True,
 ) -> None:
-    given = dict(each.split("=", 1) for each in environment or [])
-    for names, known in ((backends or [], BACKENDS), (given, ENVIRONMENTS)):
-        if unknown := [name for name in names if name not in known]:
-            raise typer.BadParameter(f"{', '.join(unknown)}, expected {', '.join(known)}")
+    pythons = interpreters(environment or [])
+    if unknown := [name for name in backends or [] if name not in BACKENDS]:
+        raise typer.BadParameter(f"{', '.join(unknown)}, expected {', '.join(BACKENDS)}")
     work = work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False)
-    pythons = {name: Path(python) for name, python in given.items()}
     runs = []
     for name in BACKENDS:
         file = work / f"{name}.json"
-        run = None if name in (backends or []) else kept(file)
+        run = None if name in (backends or []) else still_true(file)
         if run is None and (write or name in (backends or BACKENDS)):
             console.print(f"{datetime.datetime.now():%H:%M:%S} {name}")
             run = ask(name, python_of(name, pythons, work / "environments"), file)
