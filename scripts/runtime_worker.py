@@ -150,17 +150,27 @@ FUNCTIONS = (
 RUNTIMES: dict[str, Callable[..., Sequence[Any]]] = {function.__name__: function for function in FUNCTIONS}
 
 
+def arrays(outputs: Sequence[Any]) -> list[Any]:
+    """The outputs as arrays of numbers. Raises TypeError where one is something else: OpenCV may give None."""
+    found = [np.asarray(output) for output in outputs]
+    for i, array in enumerate(found):
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"output {i} is {type(outputs[i]).__name__} of {array.dtype}, expected an array of numbers")
+    return found
+
+
 def main(name: str, folder: str, first: str) -> None:
     for job in sorted(Path(folder).iterdir())[int(first) :]:
         (job / "started").touch()
         with np.load(job / "inputs.npz") as file:
             feeds = dict(file)
         try:
-            outputs = RUNTIMES[name](job / "model.onnx", feeds)
+            outputs = arrays(RUNTIMES[name](job / "model.onnx", feeds))
         except Exception as error:
             (job / "error.txt").write_text(f"{type(error).__name__}: {error}")
         else:
-            np.savez(job / "outputs.npz", *outputs)
+            np.savez(job / "writing.npz", *outputs)
+            (job / "writing.npz").replace(job / "outputs.npz")  # so that it is whole where it is there
 
 
 if __name__ == "__main__":
