@@ -68,10 +68,13 @@ def speed() -> str:
 
 
 def short(ratio: float | None) -> str:
+    """Two digits, and three from 100 on."""
     if ratio is None:
         return ""
-    # What is slower than the other must not look as fast.
-    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
+    if ratio < 1:
+        return f"{min(ratio, 0.99):.2f}"  # what is slower than the other must not look as fast
+    text = f"{ratio:.1f}"
+    return text if len(text) == 3 else f"{ratio:.0f}"
 
 
 def measured() -> str:

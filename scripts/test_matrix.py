@@ -17,7 +17,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tomllib
 import typer
@@ -61,10 +61,14 @@ class Cell:
         return [f"tests/{name}" for name in INTERFACE_TESTS] if self.runtime else []
 
 
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return found
+
+
 def cells() -> dict[str, Cell]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     floors = {}
-    for text in project["dependencies"]:
+    for text in project()["dependencies"]:
         requirement = Requirement(text)
         (floor,) = requirement.specifier
         floors[requirement.name] = floor.version
@@ -78,26 +82,41 @@ def environment(cell: Cell, wheel: Path, work: Path) -> tuple[Path, dict[str, st
     """The cell's Python, and the environment variables to run it with."""
     home = work / (cell.name if cell.runtime is None else f"newest-{cell.python}")
     python = home / "bin" / "python"
-    if not python.exists():
-        found = shutil.which(f"python{cell.python}")
-        if not found:
-            raise SystemExit(f"python{cell.python} is missing, expected on the PATH for {cell.name}")
-        subprocess.run([found, "-m", "venv", home], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if not (home / "installed").exists():
-        constraints = home / "constraints.txt"
-        constraints.write_text("".join(f"{name}=={version}\n" for name, version in cell.pins.items()))
-        subprocess.run([*pip, f"{wheel}[test]", "--constraint", constraints], check=True)
-        (home / "installed").touch()
+    constraints = "".join(f"{name}=={version}\n" for name, version in cell.pins.items())
+    # Where any of this changes, other packages belong there.
+    wanted = "\n".join([constraints, *project()["dependencies"], *project()["optional-dependencies"]["test"]])
+    done = home / "installed"
+    if not done.exists() or done.read_text() != wanted:
+        make(cell.python, home)
+        (home / "constraints.txt").write_text(constraints)
+        subprocess.run([*pip, f"{wheel}[test]", "--constraint", home / "constraints.txt"], check=True)
+        done.write_text(wanted)
     # The same version may stand for another wheel than the one that is installed.
     subprocess.run([*pip, "--force-reinstall", "--no-deps", wheel], check=True)
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     if cell.runtime:
-        runtime = work / cell.name
+        runtime, begun = work / f"{cell.name}-packages", work / f"{cell.name}-begun"
         if not runtime.exists():
-            subprocess.run([*pip, "--no-deps", "--target", runtime, f"onnxruntime=={cell.runtime}"], check=True)
+            shutil.rmtree(begun, ignore_errors=True)
+            subprocess.run([*pip, "--no-deps", "--target", begun, f"onnxruntime=={cell.runtime}"], check=True)
+            begun.rename(runtime)  # so that it is whole where it is there
         variables["PYTHONPATH"] = str(runtime)
     return python, variables
+
+
+def make(version: str, home: Path) -> None:
+    """Make an environment in the folder `home`, in place of one of ours. Raises SystemExit where it is another thing."""
+    found = shutil.which(f"python{version}")
+    if not found:
+        raise SystemExit(f"python{version} is missing, expected on the PATH for {home.name}")
+    begun = home / "begun"
+    if home.exists() and any(home.iterdir()) and not begun.exists() and not (home / "installed").exists():
+        raise SystemExit(f"{home} holds no environment that this script made, expected one or an empty folder")
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    begun.touch()
+    subprocess.run([found, "-m", "venv", home], check=True)
 
 
 def run(cell: Cell, wheel: Path, work: Path) -> dict[str, str]:
@@ -107,7 +126,7 @@ def run(cell: Cell, wheel: Path, work: Path) -> dict[str, str]:
     with log.open("w") as file:
         command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *cell.tests]
         done = subprocess.run(command, cwd=ROOT, env=variables, stdout=file, stderr=subprocess.STDOUT, check=False)
-    last = log.read_text().strip().splitlines()[-1]
+    last = (log.read_text().strip().splitlines() or ["no output"])[-1]
     versions = subprocess.run([python, "-c", VERSIONS], env=variables, check=True, capture_output=True, text=True)
     return {
         **json.loads(versions.stdout),
