@@ -45,6 +45,8 @@ def main() -> int:
     parser.add_argument("--skip-large", action="store_true", help="leave out models with external weights")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a digest would differ")
     arguments = parser.parse_args()
+    if arguments.check and arguments.skip_large:
+        parser.error("--skip-large means nothing with --check, which compares digests and writes no weights")
     if arguments.check:
         return check(arguments.folder)
 

@@ -106,7 +106,7 @@ def environment(cell: Cell, wheel: Path, work: Path) -> tuple[Path, dict[str, st
 
 
 def make(version: str, home: Path) -> None:
-    """Make an environment in the folder `home`, in place of one of ours. Raises SystemExit where it is another thing."""
+    """Make an environment in `home`, in place of one of ours. Raises SystemExit where something else is there."""
     found = shutil.which(f"python{version}")
     if not found:
         raise SystemExit(f"python{version} is missing, expected on the PATH for {home.name}")

@@ -178,8 +178,10 @@ def measure(folder: Path, counts: Sequence[int], turns: int, small_rows: int) ->
         for (engine, workers), name in RUNS.items():
             calls[f"{name}, {count}"] = partial(batch, model, rows, out, ENGINES[engine](workers))
     ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-    taken = compare(calls, turns)
-    ray.shutdown()
+    try:
+        taken = compare(calls, turns)
+    finally:
+        ray.shutdown()
 
     small = folder / "small.onnx"
     onnx.save_model(head(SMALL.channels), small)
@@ -240,27 +242,50 @@ def page(
     for name, value in own.items():
         cells = " | ".join(f"{taken[f'{name}, {count}']:.1f}" for count in counts)
         lines.append(f"| {name} | {cells} | {value * 1e3:.1f} | {1 / value:.1f} | {value / own['a bare loop']:.2f} |")
-    tenth = seen[-1][0] / 10
-    early = max(size for done, size in seen if done <= 2 * tenth)
-    late = max(size for done, size in seen if done >= 8 * tenth)
-    rows = f"{seen[-1][0]:,} rows of {SMALL.channels} × {SMALL.height} × {SMALL.width} and {SMALL.rois} ROIs"
-    lines += [
-        "",
-        "## Memory",
-        "",
-        f"{rows}, two workers: the larger of the two held at most {early / 2**20:.0f} MiB of its own",
-        f"in the first fifth of the rows, and {late / 2**20:.0f} MiB in the last ({late / early:.2f} times).",
+    return [*lines, "", "## Memory", "", *memory_lines(seen)]
+
+
+def memory_lines(seen: Sequence[tuple[int, int]]) -> list[str]:
+    """What the page says of memory, or that too few reports of the job's progress came to say it."""
+    rows = f"rows of {SMALL.channels} × {SMALL.height} × {SMALL.width} and {SMALL.rois} ROIs"
+    if not seen:
+        return [f"No report of the job's progress came while it had workers, so nothing is said of {rows}."]
+    total = seen[-1][0]
+    early, late = (
+        [size for done, size in seen if done <= total / 5],
+        [size for done, size in seen if done >= total * 4 / 5],
+    )
+    if not early:
+        return [f"{total:,} {rows}: no report of the job's progress came in the first fifth, so nothing is compared."]
+    first, last = max(early), max(late)
+    return [
+        f"{total:,} {rows}, two workers: the larger of the two held at most {first / 2**20:.0f} MiB of its own",
+        f"in the first fifth of the rows, and {last / 2**20:.0f} MiB in the last ({last / first:.2f} times).",
     ]
-    return lines
+
+
+def number(least: int) -> Callable[[str], int]:
+    """An option's integer that is at least `least`."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r}, expected an integer of at least {least}")
+        return int(text)
+
+    return read
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--page", type=Path, default=PAGE)
-    parser.add_argument("--rows", type=int, nargs="+", default=[96, 192, 384])
-    parser.add_argument("--small-rows", type=int, default=10_000)
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--rows", type=number(1), nargs="+", default=[96, 192, 384], help="two numbers at least")
+    parser.add_argument("--small-rows", type=number(1), default=10_000)
+    parser.add_argument("--turns", type=number(1), default=3)
     arguments = parser.parse_args()
+    if len(set(arguments.rows)) < 2:
+        parser.error(f"--rows {arguments.rows}, expected two different numbers: a row's time is their difference")
+    if not arguments.page.resolve().parent.is_dir():
+        parser.error(f"--page {arguments.page}: its folder is missing")
     with tempfile.TemporaryDirectory() as folder:
         lines = measure(Path(folder), arguments.rows, arguments.turns, arguments.small_rows)
     arguments.page.write_text("\n".join(lines) + "\n")

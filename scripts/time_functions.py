@@ -2,14 +2,16 @@
 
     python scripts/time_functions.py [CALLS]
 
+CALLS is how often each is called with the tiny input, 3000 unless given, and with the other a hundredth of that; both
+are 10 at least.
 Prints medians, and the ratio of each to the bare run, for a tiny input, whose work is next to nothing, and for a
 feature map of VGG-16.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 import time
 from collections.abc import Callable
 
@@ -44,13 +46,22 @@ one_node (float[N,C,H,W] X, float[R,5] rois) => (float[R,C,h,w] Y)
 {{ Y = MaxRoiPool <pooled_shape = [{pooled[0]}, {pooled[1]}]> (X, rois) }}""")
 
 
+def count(text: str) -> int:
+    """A number of calls."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}, expected an integer of at least 1")
+    return int(text)
+
+
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("calls", nargs="?", type=count, default=3000, metavar="CALLS")
+    rounds = parser.parse_args().calls
     random = np.random.default_rng(0)
     table = plain_table("input", "call", "median", "ratio")
-    for size, (dims, count, pooled, divisor) in SIZES.items():
+    for size, (dims, boxes, pooled, divisor) in SIZES.items():
         x = random.standard_normal(dims).astype(np.float32)
-        rois = np.tile(np.array([0, 0, 0, 30, 30], np.float32), (count, 1))
+        rois = np.tile(np.array([0, 0, 0, 30, 30], np.float32), (boxes, 1))
         options = onnxruntime.SessionOptions()
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # as the function's own session
         session, feeds = load(model(pooled), options), {"X": x, "rois": rois}

@@ -6,12 +6,14 @@ clusters of its own.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -52,6 +54,48 @@ def test_the_page(tmp_path: Path) -> None:
     text = page.read_text()
     assert len(re.findall(r"^\| (?:a bare loop|`Predictor`|`--engine)", text, re.MULTILINE)) == 4 + 5
     assert "400 rows of 16 × 38 × 50 and 50 ROIs" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--rows", "8"], "--rows [8], expected two different numbers"),
+        (["--rows", "8", "8"], "--rows [8, 8], expected two different numbers"),
+        (["--rows", "0", "8"], "'0', expected an integer of at least 1"),
+        (["--turns", "-1"], "'-1', expected an integer of at least 1"),
+        (["--small-rows", "many"], "'many', expected an integer of at least 1"),
+        (["--page", "no-such-folder/batch.md"], "--page no-such-folder/batch.md: its folder is missing"),
+    ],
+)
+def test_the_page_checks_its_options_first(
+    options: list[str], message: str, page: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(page, "measure", lambda *_: pytest.fail("it measures"))
+    monkeypatch.setattr("sys.argv", ["time_batch.py", *options])
+    with pytest.raises(SystemExit) as stopped:
+        page.main()
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        ([(20, 2**20), (50, 5 * 2**20), (100, 3 * 2**20)], "at most 1 MiB of its own"),
+        ([(50, 2**20), (100, 2**20)], "no report of the job's progress came in the first fifth"),
+        ([(100, 2**20)], "no report of the job's progress came in the first fifth"),
+        ([], "No report of the job's progress came"),
+    ],
+)
+def test_the_page_says_where_too_few_reports_came(seen: list[tuple[int, int]], said: str, page: ModuleType) -> None:
+    assert said in " ".join(page.memory_lines(seen))
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """scripts/time_batch.py."""
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    return importlib.import_module("time_batch")
 
 
 @pytest.fixture(scope="module")

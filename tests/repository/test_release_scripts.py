@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -96,3 +97,26 @@ def test_tests_without_output_have_a_row(matrix: ModuleType, tmp_path: Path, mon
 )
 def test_a_ratio_has_two_digits_and_what_is_slower_does_not_look_as_fast(ratio: float | None, text: str) -> None:
     assert importlib.import_module("speed_tables").short(ratio) == text
+
+
+@pytest.mark.parametrize("calls", ["abc", "0", "-3", "1.5"])
+def test_a_number_of_calls_is_checked(
+    calls: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = importlib.import_module("time_functions")
+    monkeypatch.setattr(sys, "argv", ["time_functions.py", "--", calls])
+    with pytest.raises(SystemExit) as stopped:
+        script.main()
+    assert stopped.value.code == 2
+    assert f"{calls!r}, expected an integer of at least 1" in capsys.readouterr().err
+
+
+def test_what_writes_no_weights_leaves_none_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = importlib.import_module("build_models")
+    monkeypatch.setattr(sys, "argv", ["build_models.py", "--check", "--skip-large"])
+    with pytest.raises(SystemExit) as stopped:
+        script.main()
+    assert stopped.value.code == 2
+    assert "--skip-large means nothing with --check" in capsys.readouterr().err
