@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -78,7 +79,6 @@ def build(platform: Platform, source: Path, out: Path) -> Path:
     zig = Path(ziglang.__file__).with_name("zig.exe" if sys.platform == "win32" else "zig")
     options = {"CMAKE_SYSTEM_NAME": platform.system, "CMAKE_SYSTEM_PROCESSOR": platform.processor}
     arguments = [os.environ.get("CMAKE_ARGS", ""), *(f"-D{key}={value}" for key, value in options.items())]
-    # In `out`: a wheel is moved there whole, which cannot be done between file systems.
     with tempfile.TemporaryDirectory(prefix=".onnx_maxpool_", dir=out) as folder:
         settings = ["--config-settings=install.strip=false", f"--config-settings=build-dir={folder}/build"]
         run(
@@ -111,21 +111,41 @@ def check(platform: Platform, wheel: Path) -> None:
 
 def main(
     platforms: Annotated[list[str] | None, typer.Argument(help=f"Of {', '.join(PLATFORMS)}; all unless given.")] = None,
-    out: Annotated[Path, typer.Option(help="Where the files go.")] = ROOT / "dist",
+    out: Annotated[
+        Path, typer.Option(help="Where the files go, in place of the earlier source distribution and wheels there.")
+    ] = ROOT / "dist",
 ) -> None:
+    """Build the source distribution, and from it a wheel for each PLATFORM.
+
+    When all of it is built and checked, it replaces what earlier builds left in --out: the source distribution of the
+    package, and its wheels for the same platforms, of whatever version; all its wheels where no PLATFORM is given.
+    Where a build fails, nothing there changes.
+    """
     chosen = platforms or list(PLATFORMS)
     if unknown := [name for name in chosen if name not in PLATFORMS]:
         raise typer.BadParameter(f"{', '.join(unknown)}, expected {', '.join(PLATFORMS)}")
     out = out.resolve()  # as the build's folder, which lies in it, is named to a program in another one
     out.mkdir(parents=True, exist_ok=True)
-    for stale in (*out.glob("onnx_maxpool-*.tar.gz"), *out.glob("onnx_maxpool-*.whl")):
-        stale.unlink()
     console = Console(highlight=False, soft_wrap=True)
-    source = source_distribution(out)
-    console.print(f"{source.stat().st_size:>10,}  {source.name}")
-    for name in track(chosen, "Building wheels", console=console):
-        wheel = build(PLATFORMS[name], source, out)
-        console.print(f"{wheel.stat().st_size:>10,}  {wheel.name}")
+    # In `out`: files are moved there whole, which cannot be done between file systems.
+    with tempfile.TemporaryDirectory(prefix=".onnx_maxpool_", dir=out) as folder:
+        source = source_distribution(Path(folder))
+        console.print(f"{source.stat().st_size:>10,}  {source.name}")
+        built = [source]
+        for name in track(chosen, "Building wheels", console=console):
+            built.append(build(PLATFORMS[name], source, Path(folder)))
+            console.print(f"{built[-1].stat().st_size:>10,}  {built[-1].name}")
+        tags = [PLATFORMS[name].tag for name in chosen] if platforms else ["*"]
+        replace(out, built, ["*.tar.gz", *(f"*-{tag}.whl" for tag in tags)])
+
+
+def replace(out: Path, built: Sequence[Path], patterns: Sequence[str]) -> None:
+    """Move what is built to `out`, and remove earlier builds of the package there whose names end as a pattern says."""
+    for path in built:
+        path.replace(out / path.name)
+    stale = {path for pattern in patterns for path in out.glob(f"onnx_maxpool-{pattern}")}
+    for path in stale - {out / path.name for path in built}:
+        path.unlink()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from support.processes import run_python
 
 SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 
@@ -120,3 +121,65 @@ def test_what_writes_no_weights_leaves_none_out(
         script.main()
     assert stopped.value.code == 2
     assert "--skip-large means nothing with --check" in capsys.readouterr().err
+
+
+@pytest.fixture
+def wheels(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """build_wheels.py, whose builds are empty files."""
+    pytest.importorskip("ziglang", reason="of the extra `wheels`")
+    script = importlib.import_module("build_wheels")
+
+    def write(path: Path) -> Path:
+        path.touch()
+        return path
+
+    monkeypatch.setattr(script, "source_distribution", lambda out: write(out / "onnx_maxpool-2.tar.gz"))
+    monkeypatch.setattr(
+        script, "build", lambda platform, source, out: write(out / f"onnx_maxpool-2-py3-none-{platform.tag}.whl")
+    )
+    return script
+
+
+@pytest.fixture
+def dist(tmp_path: Path) -> Path:
+    """A folder with an earlier build, and files that are not ours."""
+    for name in ("1.tar.gz", "1-py3-none-win_amd64.whl", "1-py3-none-manylinux_2_17_x86_64.whl", "cases-1.tar.gz"):
+        (tmp_path / (f"onnx_maxpool-{name}" if "cases" not in name else f"onnx-maxpool-{name}")).touch()
+    (tmp_path / "other-1.whl").touch()
+    return tmp_path
+
+
+KEPT = ["onnx-maxpool-cases-1.tar.gz", "other-1.whl"]
+
+
+def test_a_build_for_one_platform_replaces_that_platforms_wheel(wheels: ModuleType, dist: Path) -> None:
+    wheels.main(["linux-x86_64"], dist)
+    own = ["2-py3-none-manylinux_2_17_x86_64.whl", "1-py3-none-win_amd64.whl", "2.tar.gz"]
+    assert sorted(path.name for path in dist.iterdir()) == sorted([*KEPT, *(f"onnx_maxpool-{name}" for name in own)])
+
+
+def test_a_build_for_all_platforms_replaces_all_wheels(wheels: ModuleType, dist: Path) -> None:
+    (dist / "onnx_maxpool-1-py3-none-an_older_platform.whl").touch()
+    wheels.main(None, dist)
+    own = sorted(path.name for path in dist.iterdir() if path.name not in KEPT)
+    assert len(own) == 1 + len(wheels.PLATFORMS)
+    assert all(name.startswith("onnx_maxpool-2") for name in own)
+
+
+@pytest.mark.parametrize("step", ["source_distribution", "build"])
+def test_a_build_that_fails_changes_nothing(
+    step: str, wheels: ModuleType, dist: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Path:
+        raise SystemExit("no network")
+
+    before = sorted(dist.iterdir())
+    monkeypatch.setattr(wheels, step, fail)
+    with pytest.raises(SystemExit, match="no network"):
+        wheels.main(None, dist)
+    assert sorted(dist.iterdir()) == before
+
+
+def test_the_help_says_what_a_build_replaces(wheels: ModuleType) -> None:
+    done = run_python(SCRIPTS / "build_wheels.py", "--help", variables={"COLUMNS": "200"})
+    assert "it replaces what earlier builds left in --out" in " ".join(done.stdout.split())
