@@ -4,8 +4,9 @@
 
 Builds the CMake preset `fuzz`, for which it needs Clang with libFuzzer, and goes on from where the inputs of the corpus
 directory and of tests/native/corpus have come to. On a failure it makes the input as small as it can, shows the case in
-words, and says how to run it again. `--merge` then leaves in the corpus only the inputs that reach something of their
-own, on whichever of the instruction sets that this processor runs, and writes them to tests/native/corpus.
+words, and says how to run it again. If no job failed, `--merge` then finds the inputs that reach something of their
+own, on whichever of the instruction sets that this processor runs, and writes them to tests/native/corpus. Of the
+corpus in build/corpus it removes all others; a folder that is given by --corpus only grows.
 
 That holds one file for each fuzzer, an input a line in hexadecimal digits. libFuzzer reads and writes folders of a file
 for each input: this script converts.
@@ -19,7 +20,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -36,6 +39,8 @@ PROGRAMS = ROOT / "build" / "fuzz" / "tests" / "native"
 SEEDS = ROOT / "tests" / "native" / "corpus"
 DICTIONARY = ROOT / "tests" / "native" / "fuzz.dict"
 PROGRESS_LINE = re.compile(rb"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+)")
+LIMITS = ("-timeout=60", "-rss_limit_mb=3000")
+"""Of an input, in whatever way it is run."""
 DONE_LINE = re.compile(rb"stat::number_of_executed_units: (\d+)")
 
 
@@ -100,20 +105,20 @@ def report(console: Console, program: Path, crash: Path, target: str) -> None:
     """The case behind a failing input, smaller if libFuzzer finds a smaller one, and how to run it again."""
     smaller = crash.with_name(f"smallest-{crash.name}")
     environment = {**os.environ, "ONNX_MAXPOOL_TARGET": target}
-    minimize = [program, "-minimize_crash=1", "-max_total_time=60", f"-exact_artifact_path={smaller}", crash]
+    minimize = [program, "-minimize_crash=1", *LIMITS, "-max_total_time=60", f"-exact_artifact_path={smaller}", crash]
     subprocess.run(minimize, capture_output=True, check=False, env=environment)
     case = smaller if smaller.exists() else crash
     shown = subprocess.run(
-        [program, case], capture_output=True, check=False, env={**environment, "ONNX_MAXPOOL_SHOW_CASE": "1"}
+        [program, *LIMITS, case], capture_output=True, check=False, env={**environment, "ONNX_MAXPOOL_SHOW_CASE": "1"}
     )
     console.print(shown.stderr.decode(errors="replace"), markup=False, highlight=False, soft_wrap=True)
-    console.print(f"again: ONNX_MAXPOOL_TARGET={target} {program} {case}", markup=False, soft_wrap=True)
+    console.print(
+        f"again: ONNX_MAXPOOL_TARGET={target} {program} {' '.join(LIMITS)} {case}", markup=False, soft_wrap=True
+    )
 
 
 def unpack(lines: Path, folder: Path) -> None:
-    """Make libFuzzer's folder of a file of lines: a file for each input, by the name that libFuzzer gives it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    """Fill libFuzzer's folder from a file of lines: a file for each input, by the name that libFuzzer gives it."""
     for number, line in enumerate(lines.read_text().splitlines(), 1):
         try:
             content = bytes.fromhex(line)
@@ -133,52 +138,35 @@ def pack(folder: Path, lines: Path) -> int:
     return len(ordered)
 
 
-def merge(program: Path, corpus: Path, seeds: Path, targets: list[str]) -> None:
-    """Keep of corpus and seeds what reaches something that nothing smaller does, on one of the targets at least."""
-    kept = corpus.with_name(corpus.name + "-merged")
-    shutil.rmtree(kept, ignore_errors=True)  # of a merge that was broken off
-    kept.mkdir()
+def merge(program: Path, corpus: Path, seeds: Path, targets: list[str], kept: Path) -> None:
+    """Copy to `kept` what of corpus and seeds reaches something that nothing smaller does, on one target at least.
+
+    Exits with libFuzzer's words where it fails.
+    """
     for target in targets:
         environment = {**os.environ, "ONNX_MAXPOOL_TARGET": target}
-        subprocess.run([program, "-merge=1", kept, corpus, seeds], check=True, capture_output=True, env=environment)
-    shutil.rmtree(corpus)
-    kept.rename(corpus)
+        command = [program, "-merge=1", *LIMITS, kept, corpus, seeds]
+        done = subprocess.run(command, capture_output=True, check=False, env=environment)
+        if done.returncode:
+            words = (done.stdout + done.stderr).decode(errors="replace")
+            sys.exit(f"{words}\nexit code {done.returncode}: {' '.join(map(str, command))}; the corpus is as it was")
 
 
-def main(
-    fuzzer: Annotated[Fuzzer, typer.Argument(help="What is fuzzed.")] = Fuzzer.operators,
-    seconds: Annotated[int, typer.Option(min=1, help="How long to go on, if --runs does not say it.")] = 60,
-    runs: Annotated[int | None, typer.Option(min=1, help="How many inputs each job runs.")] = None,
-    seed: Annotated[int, typer.Option(min=1, help="Of the first job; the others' follow.")] = 1,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, which share the corpus.")] = 1,
-    corpus: Annotated[Path | None, typer.Option(help="Where inputs are kept; build/corpus unless given.")] = None,
-    merge_after: Annotated[
-        bool, typer.Option("--merge", help="In the end make the corpus small and write it to tests/native/corpus.")
-    ] = False,
-) -> None:
-    """Fuzz the native library, and say how many inputs ran."""
-    console = Console()
-    build()
-    program = PROGRAMS / f"fuzz_{fuzzer.value}"
-    # The jobs take turns with them. The kernels' fuzzer runs each input on all by itself.
-    here = targets_here() if fuzzer is Fuzzer.operators else ["baseline"]
-    target_of = [here[job % len(here)] for job in range(jobs)]
-    corpus = corpus or ROOT / "build" / "corpus" / fuzzer.value
-    failures, seeds = (corpus.with_name(f"{corpus.name}-{part}") for part in ("failures", "seeds"))
-    for folder in (corpus, failures):
-        folder.mkdir(parents=True, exist_ok=True)
-    lines = SEEDS / f"{fuzzer.value}.hex"
-    unpack(lines, seeds)
-    limit = f"-runs={runs}" if runs else f"-max_total_time={seconds}"
-    options = [limit, "-max_len=600", "-reload=5", "-timeout=60", "-rss_limit_mb=3000", "-print_final_stats=1"]
-    options += [f"-dict={DICTIONARY}", f"-artifact_prefix={failures}/"]
-    command = [str(program), str(corpus), str(seeds), *options]
-    started = [
-        start([*command, f"-seed={seed + job}"], failures / f"job-{job}.log", target_of[job]) for job in range(jobs)
-    ]
+def reduce_to(kept: Path, corpus: Path) -> None:
+    """Make of the corpus what is kept. Broken off at any time, it has too much rather than too little."""
+    names = {path.name for path in kept.iterdir()}
+    for name in names:
+        shutil.copyfile(kept / name, corpus / name)
+    for path in corpus.iterdir():
+        if path.name not in names:
+            path.unlink()
+
+
+def watch(console: Console, started: Sequence[Job], title: str, runs: int | None, seconds: int) -> None:
+    """Show how far the jobs are until all have ended, and read what they said."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[found]}"))
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task(f"fuzzing {fuzzer.value}", total=runs * jobs if runs else seconds, found="")
+        task = progress.add_task(title, total=runs or seconds, found="")
         begin = time.monotonic()
         while any(job.process.poll() is None for job in started):
             time.sleep(0.5)
@@ -188,19 +176,67 @@ def main(
             features = max(job.features for job in started)
             done = count if runs else min(time.monotonic() - begin, seconds)
             progress.update(task, completed=done, found=f"{count:,} inputs, {features:,} features")
-    failed = [(number, job) for number, job in enumerate(started) if job.process.returncode]
     for job in started:
         job.read()
-    for number, job in failed:
-        crashes = re.findall(rb"Test unit written to (\S+)", job.tail)
-        console.print(job.tail.decode(errors="replace"), markup=False, highlight=False, soft_wrap=True)
-        if crashes:
-            report(console, program, Path(crashes[-1].decode()), target_of[number])
-    if merge_after and not failed:
-        merge(program, corpus, seeds, here)
-        console.print(f"{pack(corpus, lines):,} of them written to {lines}", markup=False, soft_wrap=True)
+
+
+def main(
+    fuzzer: Annotated[Fuzzer, typer.Argument(help="What is fuzzed.")] = Fuzzer.operators,
+    seconds: Annotated[int, typer.Option(min=1, help="How long to go on, if --runs does not say it.")] = 60,
+    runs: Annotated[int | None, typer.Option(min=1, help="How many inputs each job runs.")] = None,
+    seed: Annotated[int, typer.Option(min=1, help="Of the first job; the others' follow.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, which share the corpus.")] = 1,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Where inputs are kept; build/corpus unless given. It only grows.")
+    ] = None,
+    merge_after: Annotated[
+        bool,
+        typer.Option(
+            "--merge", help="In the end write what the corpus needs to tests/native/corpus, and reduce build/corpus."
+        ),
+    ] = False,
+) -> None:
+    """Fuzz the native library, and say how many inputs ran."""
+    console = Console()
+    build()
+    program = PROGRAMS / f"fuzz_{fuzzer.value}"
+    # The jobs take turns with them. The kernels' fuzzer runs each input on all by itself.
+    here = targets_here() if fuzzer is Fuzzer.operators else ["baseline"]
+    own = ROOT / "build" / "corpus" / fuzzer.value
+    folder = corpus or own
+    failures = folder.with_name(f"{folder.name}-failures")
+    for each in (folder, failures):
+        each.mkdir(parents=True, exist_ok=True)
+    lines = SEEDS / f"{fuzzer.value}.hex"
+    with tempfile.TemporaryDirectory(prefix="onnx_maxpool_") as temporary:
+        seeds, kept = Path(temporary) / "seeds", Path(temporary) / "kept"
+        seeds.mkdir()
+        kept.mkdir()
+        unpack(lines, seeds)
+        limit = f"-runs={runs}" if runs else f"-max_total_time={seconds}"
+        options = [limit, "-max_len=600", "-reload=5", *LIMITS, "-print_final_stats=1"]
+        options += [f"-dict={DICTIONARY}", f"-artifact_prefix={failures}/"]
+        command = [str(program), str(folder), str(seeds), *options]
+        started = [
+            start([*command, f"-seed={seed + job}"], failures / f"job-{job}.log", here[job % len(here)])
+            for job in range(jobs)
+        ]
+        watch(console, started, f"fuzzing {fuzzer.value}", runs * jobs if runs else None, seconds)
+        failed = [(number, job) for number, job in enumerate(started) if job.process.returncode]
+        for number, job in failed:
+            crashes = re.findall(rb"Test unit written to (\S+)", job.tail)
+            console.print(job.tail.decode(errors="replace"), markup=False, highlight=False, soft_wrap=True)
+            if crashes:
+                report(console, program, Path(crashes[-1].decode()), here[number % len(here)])
+        if merge_after and failed:
+            console.print(f"not merged, as jobs failed: {lines} is as it was", markup=False, soft_wrap=True)
+        elif merge_after:
+            merge(program, folder, seeds, here, kept)
+            console.print(f"{pack(kept, lines):,} inputs written to {lines}", markup=False, soft_wrap=True)
+            if folder == own:
+                reduce_to(kept, folder)
     console.print(f"{sum(job.runs for job in started):,} inputs ran, {len(failed)} of {jobs} jobs failed")
-    console.print(f"corpus: {len(list(corpus.iterdir())):,} inputs in {corpus}", markup=False, soft_wrap=True)
+    console.print(f"corpus: {len(list(folder.iterdir())):,} inputs in {folder}", markup=False, soft_wrap=True)
     sys.exit(1 if failed else 0)
 
 
