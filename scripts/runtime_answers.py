@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ WORKER = Path(__file__).with_name("runtime_worker.py")
 LIMIT_S = 1800
 """For all jobs of a runtime."""
 LOST = "are lost"
+STOPPED = threading.Event()
+"""Set where all workers are to end: Ctrl-C comes to the main thread only, and not to processes of other sessions."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +72,22 @@ def _run(command: Sequence[str], seconds: float) -> tuple[int | None, str]:
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True
     ) as process:
-        try:
-            _, said = process.communicate(timeout=max(seconds, 0))
-            return process.returncode, said
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return None, process.communicate()[1]
-        except BaseException:  # Ctrl-C does not reach another session
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
+        end = time.monotonic() + seconds
+        while not STOPPED.is_set():
+            try:
+                _, said = process.communicate(timeout=min(max(end - time.monotonic(), 0), 1))
+                return process.returncode, said
+            except subprocess.TimeoutExpired:
+                if time.monotonic() >= end:
+                    break
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        os.killpg(process.pid, signal.SIGKILL)
+        said = process.communicate()[1]
+    if STOPPED.is_set():
+        raise SystemExit("stopped")
+    return None, said
 
 
 def _ending(code: int | None) -> str:

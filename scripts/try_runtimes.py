@@ -28,7 +28,7 @@ import numpy as np
 import typer
 from environments import python_with
 from rich.console import Console
-from runtime_answers import LOST, Job, answers, difference, short, what_a_nan_gives
+from runtime_answers import LOST, STOPPED, Job, answers, difference, short, what_a_nan_gives
 from runtimes import RUNTIMES, Runtime
 
 from onnx_maxpool import to_portable
@@ -246,16 +246,21 @@ def main(
     # The one that compiles longest comes first.
     order = sorted(chosen, key=lambda name: name != "iree") if beside else chosen
     with ThreadPoolExecutor(os.cpu_count() if beside else 1) as pool, console.status(", ".join(order)):
-        for name, found, seconds in pool.map(run, order):
-            rows, wrong = found[STATIC], unexpected(RUNTIMES[name], found)
-            failed |= bool(wrong)
-            right, total = (str(sum(row[key] for row in rows.values())) for key in ("right", "of"))
-            shown.add_row(RUNTIMES[name].title, right, total, f"{seconds:.0f}", wrong)
-            if not beside:
-                results = json.loads(kept.read_text()) if kept.exists() else {}
-                results[name] = {**found, "count": count, "seed": seed}
-                kept.write_text(json.dumps(results, indent=1) + "\n")
-                DOCUMENT.write_text(document(results))
+        try:
+            for name, found, seconds in pool.map(run, order):
+                rows, wrong = found[STATIC], unexpected(RUNTIMES[name], found)
+                failed |= bool(wrong)
+                right, total = (str(sum(row[key] for row in rows.values())) for key in ("right", "of"))
+                shown.add_row(RUNTIMES[name].title, right, total, f"{seconds:.0f}", wrong)
+                if not beside:
+                    results = json.loads(kept.read_text()) if kept.exists() else {}
+                    results[name] = {**found, "count": count, "seed": seed}
+                    kept.write_text(json.dumps(results, indent=1) + "\n")
+                    DOCUMENT.write_text(document(results))
+        except BaseException:
+            STOPPED.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     console.print(shown)
     sys.exit(failed)
 

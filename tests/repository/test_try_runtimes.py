@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -108,6 +109,24 @@ def test_all_jobs_have_one_limit(
         "the jobs took longer than 3 s in all",
         "not asked: the jobs before took longer than 3 s",
     ]
+    assert time.monotonic() - begun < 30
+
+
+def test_a_script_that_is_stopped_ends_its_workers(
+    running: ModuleType,
+    todo: list[Any],
+    python: Callable[[str], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C comes to the main thread, and the runtimes run in others."""
+    stopped = threading.Event()
+    monkeypatch.setattr(running, "STOPPED", stopped)
+    timer = threading.Timer(1, stopped.set)
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(SystemExit, match="stopped"):
+        running.answers("onnxruntime", python("sleep 60 & wait"), todo, tmp_path / "jobs")
     assert time.monotonic() - begun < 30
 
 
