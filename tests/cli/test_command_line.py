@@ -18,9 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 import typer.main
 from builders import MODELS
+from packaging.requirements import Requirement
 from support.processes import run_python
 
 import onnx_maxpool
+from onnx_maxpool.adapters.python.extensions import NEWEST_PYTHON, missing
 from onnx_maxpool.adapters.registration import library_path, targets
 from onnx_maxpool.benchmark.peers import PEERS
 from onnx_maxpool.cli.commands import app
@@ -66,7 +68,29 @@ def test_operators_in_python_say_which_package_they_miss(
     monkeypatch.setitem(sys.modules, "onnxruntime_extensions", None)
     dims = [word for name in "NCHWR" for word in ("--dim", f"{name}=1")]
     needed = "operators in Python need onnxruntime-extensions: pip install onnxruntime-extensions"
+    if sys.version_info >= (3, 14):
+        needed = missing()
     assert run(capsys, "compare", path, *dims) == (1, "", f"{needed}\n")
+    with pytest.raises(ModuleNotFoundError, match=re.escape(needed)):
+        onnx_maxpool.load(path, implementation="python")
+    assert onnx_maxpool.load(path).get_inputs()[0].name == "X"
+
+
+def test_where_there_is_no_such_package_they_say_which_python_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 14, 0, "final", 0))
+    needed = "operators in Python need onnxruntime-extensions"
+    assert missing() == f"{needed}, which up to 0.15.2 has no wheel for Python 3.14: use Python 3.13 or older"
+    declared = Requirement(declared_dependency("onnxruntime-extensions"))
+    assert declared.marker
+    for minor in (10, 13, 14):
+        environment = {"python_version": f"3.{minor}"}
+        assert declared.marker.evaluate(environment) == ((3, minor) <= NEWEST_PYTHON)
+
+
+def declared_dependency(name: str) -> str:
+    """The line of pyproject.toml, as the installed package may be of an older one."""
+    (line,) = re.findall(rf'"({name}[ >=].*?)"', (ROOT / "pyproject.toml").read_text())
+    return line
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=lambda command: " ".join(command))

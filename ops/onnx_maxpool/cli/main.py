@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as error:  # pip installs it with this package, but not beside onnxruntime-gpu
         if error.name != "onnxruntime_extensions":
             raise
-        message = "operators in Python need onnxruntime-extensions: pip install onnxruntime-extensions"
+        message = str(error)
     except REFUSALS as error:
         message = said_by_guard(str(error)) or str(error).strip()
         code = 2 if isinstance(error, InputError) and not isinstance(error, RowError) else 1

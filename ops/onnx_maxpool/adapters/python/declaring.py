@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from onnx_maxpool.adapters.python.extensions import extensions
 from onnx_maxpool.locks import ForkSafeLock
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.registry import newest_versions, versions_of
@@ -61,18 +62,17 @@ def declare(domain: str, declaration: Callable[[Signature], Declaration]) -> Non
         missing = [(i, each) for i, each in enumerate(signatures()) if (domain, i) not in _declared]
         if not missing:
             return
-        # Imported where it is needed, as it imports torch wherever that is installed.
-        from onnxruntime_extensions import PyCustomOpDef, onnx_op
+        module = extensions()
 
         def numbers(names: Sequence[str]) -> list[int]:
-            return [int(getattr(PyCustomOpDef, f"dt_{name}")) for name in names]
+            return [int(getattr(module.PyCustomOpDef, f"dt_{name}")) for name in names]
 
         for i, signature in missing:
             declared = declaration(signature)
-            onnx_op(
+            module.onnx_op(
                 op_type=f"{domain}::{python_name(signature.operator, signature.index_type)}",
                 inputs=numbers(declared.inputs),
                 outputs=numbers(declared.outputs),
-                attrs={"call": PyCustomOpDef.dt_string},
+                attrs={"call": module.PyCustomOpDef.dt_string},
             )(declared.function)
             _declared.add((domain, i))  # one by one, as a process may be forked meanwhile

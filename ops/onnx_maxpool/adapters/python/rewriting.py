@@ -12,6 +12,7 @@ from onnx import helper
 
 from onnx_maxpool.adapters.python.calls import DOMAIN, Call, declare_operators
 from onnx_maxpool.adapters.python.declaring import CARRIERS, python_name
+from onnx_maxpool.adapters.python.extensions import extensions
 from onnx_maxpool.adapters.registration import config_entry, register
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.graph.checking import check_node, node_attributes
@@ -38,14 +39,14 @@ def register_python_ops(session_options: ort.SessionOptions, *, bin_edges: BinEd
 
     This also registers the library of onnxruntime-extensions. One SessionOptions accepts that library only once: do not
     register it yourself. You may call this function twice. `bin_edges` is as in `register`, with the same errors.
+    Raises ModuleNotFoundError without onnxruntime-extensions.
     """
     register(session_options, bin_edges=bin_edges)
     if config_entry(session_options, REGISTERED_ENTRY) is not None:
         return
-    from onnxruntime_extensions import get_library_path  # it imports torch wherever that is installed
-
+    library = extensions().get_library_path()
     declare_operators()
-    session_options.register_custom_ops_library(get_library_path())
+    session_options.register_custom_ops_library(library)
     session_options.add_session_config_entry(REGISTERED_ENTRY, "yes")
 
 
