@@ -6,9 +6,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import onnx
 import openvino as ov
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 from support import one_node
 
 import onnx_maxpool
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.slow("compiles every case of an operator in OpenVINO")
 def test_openvino_runtime_and_reference_agree(
     spelling: str | None, with_index: bool, spatial: tuple[int, ...], sizes: tuple[int, ...]
 ) -> None:
-    """Without NaN, of which OpenVINO keeps one only where it is first."""
+    """Without NaN, which OpenVINO loses in most places."""
     rng = np.random.default_rng(1)
     feeds = {"X": rng.standard_normal((2, 3, *spatial)).astype(np.float32), "output_size": np.array(sizes)}
     attributes = {"index_element_type": spelling} if spelling else {}
@@ -46,6 +47,43 @@ def test_openvino_runtime_and_reference_agree(
     for i, array in enumerate(expected):
         assert first_difference(array, results[i]) is None
         assert first_difference(array, one_node.native(proto, feeds)[i]) is None
+
+
+def pooled(proto: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> np.ndarray:
+    """OpenVINO's first output. It takes no input of unknown rank."""
+    for value in proto.graph.input:
+        kind = value.type.tensor_type.elem_type
+        value.CopyFrom(helper.make_tensor_value_info(value.name, kind, feeds[value.name].shape))
+    core = ov.Core()
+    core.add_extension(onnx_maxpool.openvino_extensions())
+    model = core.read_model(proto.SerializeToString())
+    found: np.ndarray = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(feeds)[0]
+    return found
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 2, 4), (1, 1, 1, 3)])
+def test_which_nan_it_loses(shape: tuple[int, ...]) -> None:
+    """What docs/guides/openvino.md says: the others, and to 1x1 without indices the first one too."""
+    first, last = (np.arange(np.prod(shape), dtype=np.float32) for _ in range(2))
+    first[0], last[-1] = np.nan, np.nan
+    for with_index in (True, False):
+        for flat, is_kept in ((first, with_index), (last, not with_index)):
+            feeds = {"X": flat.reshape(shape), "output_size": np.array([1, 1])}
+            proto = one_node.model("AdaptiveMaxPool", 8, feeds, with_index=with_index)
+            size = proto.graph.input.pop()  # OpenVINO's other way is only for a size that the model has
+            proto.graph.initializer.append(numpy_helper.from_array(feeds.pop("output_size"), size.name))
+            assert np.isnan(pooled(proto, feeds)).all() == is_kept
+
+
+def test_wrong_batch_numbers_of_its_own_roi_pooling() -> None:
+    """What docs/guides/openvino.md says; a number that equals the batch size reads what lies behind the map."""
+    x = np.ones((2, 1, 4, 4), np.float32)
+    feeds = {"X": x, "rois": np.array([[-1, 0, 0, 3, 3]], np.float32)}
+    proto = one_node.model("MaxRoiPool", 22, feeds, pooled_shape=[2, 2])
+    assert not pooled(proto, feeds).any()
+    feeds["rois"][0, 0] = len(x) + 1
+    with pytest.raises(RuntimeError, match="takes incorrect roi_ind"):
+        pooled(proto, feeds)
 
 
 DIVERGENCES = {
