@@ -30,6 +30,11 @@ NEEDED_BY = {
 MISSING = [name for name in NEEDED_BY if importlib.util.find_spec(name) is None]
 collect_ignore = [file for name in MISSING for file in NEEDED_BY[name]]
 
+NEEDS_POSIX = sorted({path.parent.name for path in Path(__file__).parent.glob("*/test_*.py")} - {"smoke"})
+"""Folders of tests that start processes, send signals and look for files as POSIX has them: Windows is without."""
+if os.name != "posix":
+    collect_ignore += NEEDS_POSIX
+
 if os.environ.get("ONNX_MAXPOOL_ALL_PEERS") and MISSING:
     raise RuntimeError(
         f"{' and '.join(MISSING)} missing, expected here as ONNX_MAXPOOL_ALL_PEERS is set: pip install '.[check]'"
@@ -70,8 +75,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return LoadFileScheduling(config, log)
 
 
-def pytest_report_header() -> str | None:
-    return f"left out, as {', '.join(MISSING)} is not installed: {', '.join(collect_ignore)}" if MISSING else None
+def pytest_report_header() -> list[str]:
+    files = [file for name in MISSING for file in NEEDED_BY[name]]
+    lines = [f"left out, as {', '.join(MISSING)} is not installed: {', '.join(files)}"] if MISSING else []
+    return lines if os.name == "posix" else [*lines, f"left out, as they need POSIX: {', '.join(NEEDS_POSIX)}"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

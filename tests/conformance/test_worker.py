@@ -146,7 +146,7 @@ class Slow(Backend):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process that hangs does not end with its parent")
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGKILL", None)])
 def test_nothing_stays_behind_when_a_run_is_ended(ending: signal.Signals, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()

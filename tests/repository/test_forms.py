@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import onnx_maxpool
 
 ROOT = Path(__file__).parent.parent.parent
@@ -27,6 +29,31 @@ def test_one_address_is_the_projects() -> None:
     source = found('Source = "(.+)"', "pyproject.toml")
     for file in ("CITATION.cff", ".github/ISSUE_TEMPLATE/config.yml"):
         assert source in (ROOT / file).read_text()
+
+
+WORKFLOWS = {path.name: path.read_text() for path in (ROOT / ".github" / "workflows").glob("*.yml")}
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_workflow_runs_what_was_looked_at_and_may_do_little(name: str) -> None:
+    """Actions are named by commit, as a tag can be moved. No job has rights that it does not name."""
+    used = re.findall(r"uses: (\S+) (.*)", WORKFLOWS[name])
+    assert [
+        action for action, tag in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) or tag[:3] != "# v"
+    ] == []
+    assert len(used) == WORKFLOWS[name].count("uses:")
+    assert "\npermissions:\n  contents: read\n\n" in WORKFLOWS[name]
+    assert WORKFLOWS[name].count("actions/checkout@") == WORKFLOWS[name].count("persist-credentials: false")
+
+
+def test_each_kind_of_machine_tries_a_wheel_in_a_way_that_it_can() -> None:
+    rows = dict(re.findall(r"- \{ os: ([a-z]+)\S*, .*tests: (.+) \}", WORKFLOWS["release.yml"]))
+    assert rows == {"ubuntu": '-m "not slow"', "macos": "tests/smoke", "windows": "tests/smoke"}
+
+
+def test_the_checklist_names_what_the_release_attaches() -> None:
+    (name,) = set(re.findall(r"path: (onnx-maxpool-cases-.*)", WORKFLOWS["release.yml"]))
+    assert name.replace("*", "VERSION") in (ROOT / "CONTRIBUTING.md").read_text()
 
 
 def test_a_step_that_there_is_not_is_an_error() -> None:
