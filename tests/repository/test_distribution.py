@@ -161,6 +161,25 @@ def test_the_source_distribution_holds_what_a_build_needs_and_no_more(dist: Path
     assert files == native | package | needed | {"CHANGELOG.md", "SECURITY.md"}
 
 
+STRAY = (".env", "fast_rcnn.onnx", "cases/model.onnx", "ops/notes.txt", "ops/onnx_maxpool/.env", "ops/native/a.out")
+
+
+def test_a_source_distribution_takes_nothing_else_that_lies_in_the_folder(dist: Path, tmp_path: Path) -> None:
+    """As where somebody builds one by hand, in a folder that is no clone of a minute ago."""
+    with tarfile.open(dist / f"onnx_maxpool-{VERSION}.tar.gz") as tar:
+        tar.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.iterdir()
+    (folder / ".gitignore").write_text("")
+    before = {path for path in folder.rglob("*") if path.is_file()}
+    for name in STRAY:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("secret")
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", tmp_path / "again", folder)
+    with tarfile.open(tmp_path / "again" / f"onnx_maxpool-{VERSION}.tar.gz") as tar:
+        files = {member.name.partition("/")[2] for member in tar if member.isfile()}
+    assert files == {str(path.relative_to(folder)) for path in before} - {".gitignore"}
+
+
 def test_a_wheel_runs_a_model_without_a_compiler(wheel: Path, tmp_path: Path) -> None:
     """In an environment of its own; what the package depends on comes from this one, by its path."""
     home = tmp_path / "venv"
