@@ -78,6 +78,15 @@ ROOT_FILES = {
 """Pages that are files of the repository's root, where people look for them."""
 
 
+HIDDEN = re.compile(r"^<!-- (\{[\w-]+\}\n.*?)^-->$", re.DOTALL | re.MULTILINE)
+"""A directive in a comment: what only the site understands, GitHub does not show."""
+
+
+def show_directives(app: Sphinx, name: str, source: list[str]) -> None:
+    """Put directives in place of the comments that hide them."""
+    source[0] = HIDDEN.sub(r"```\1```", source[0])
+
+
 def read_root_file(app: Sphinx, name: str, source: list[str]) -> None:
     """Put a root file's text in place of its page, with links that are relative to the page."""
     if name not in ROOT_FILES:
@@ -97,4 +106,5 @@ def read_root_file(app: Sphinx, name: str, source: list[str]) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """What Sphinx calls."""
     app.connect("source-read", read_root_file)
+    app.connect("source-read", show_directives)
     return {"parallel_read_safe": True}

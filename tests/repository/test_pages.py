@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -56,10 +57,28 @@ def test_each_snippet_is_known(name: str) -> None:
 def test_an_index_lists_every_page(folder: str) -> None:
     """In links for readers of the repository, and in the site's contents."""
     index = (ROOT / "docs" / folder / "index.md").read_text()
-    contents = index.partition("```{toctree}")[2]
+    contents = index.partition("<!-- {toctree}")[2]
     pages = {page.stem for page in (ROOT / "docs" / folder).glob("*.md")} - {"index"}
     assert set(re.findall(r"^- \[.+?\]\(([\w-]+)\.md\)", index, re.MULTILINE)) == pages
     assert set(re.findall(r"^([\w-]+)$", contents, re.MULTILINE)) == pages
+
+
+@pytest.mark.parametrize("folder", ["", "guides", "tutorials", "reference"])
+def test_a_reader_on_github_sees_no_directive(folder: str) -> None:
+    """It shows a directive as code. Those in comments are for the site."""
+    for page in (ROOT / "docs" / folder).glob("*.md"):
+        assert "```{" not in page.read_text(), page
+
+
+def test_the_list_of_names_says_what_their_docstrings_say() -> None:
+    """The site shows the docstrings; readers on GitHub see their first lines."""
+    page = (ROOT / "docs" / "reference" / "api.md").read_text()
+    listed = dict(re.findall(r"^- `(onnx_maxpool[.\w]+)`: (.*)$", page, re.MULTILINE))
+    shown = re.findall(r"^\.\. auto(?:function|class|exception):: (.*)$", page, re.MULTILINE)
+    assert {name for name in listed if not name.startswith("onnx_maxpool.windows.")} == set(shown)
+    for name, line in listed.items():
+        module, _, last = name.rpartition(".")
+        assert line == getattr(importlib.import_module(module), last).__doc__.splitlines()[0]
 
 
 @runs_snippets
