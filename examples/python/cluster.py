@@ -31,4 +31,6 @@ def main(model: str, rows: str, address: str = "local") -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: python cluster.py MODEL ROWS [ADDRESS]")
     main(*sys.argv[1:])

@@ -19,4 +19,6 @@ def main(model: str, inputs: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python load_model.py MODEL INPUTS")
     main(*sys.argv[1:])

@@ -74,4 +74,6 @@ def main(model: str, inputs: str, out: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit("usage: python quantize.py MODEL INPUTS OUT")
     main(*sys.argv[1:])

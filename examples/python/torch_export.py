@@ -29,4 +29,6 @@ def main(out: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python torch_export.py OUT")
     main(*sys.argv[1:])

@@ -46,9 +46,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def examples() -> list[object]:
+def examples(with_arguments: bool = False) -> list[object]:
     there = [name for name in RUNS if name not in NEEDS or importlib.util.find_spec(NEEDS[name])]
-    return [pytest.param(name, marks=SLOW if name == "cluster" else ()) for name in there]
+    chosen = [name for name in there if RUNS[name][0] or not with_arguments]
+    return [pytest.param(name, marks=SLOW if name == "cluster" else ()) for name in chosen]
 
 
 @pytest.mark.parametrize("name", examples())
@@ -58,6 +59,15 @@ def test_an_example_runs(name: str, folder: Path) -> None:
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert printed in run.stdout
+
+
+@pytest.mark.parametrize("name", examples(with_arguments=True))
+def test_an_example_says_how_to_call_it(name: str) -> None:
+    program = EXAMPLES / f"{name}.py"
+    run = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    usage, call = run.stderr.strip().split(": ")
+    assert (run.returncode, usage) == (1, "usage")
+    assert f"`{call}`" in " ".join(program.read_text().split())
 
 
 def test_the_backend_of_the_example_is_asked(tmp_path: Path) -> None:
