@@ -187,6 +187,13 @@ def test_what_to_install_instead_of_an_extra() -> None:
         assert {re.split(r"[\[<>=]", package.strip('"'))[0] for package in packages.split()} == needed(extra), extra
 
 
+def test_the_design_has_a_place_for_every_module() -> None:
+    rooms = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "project" / "design.md").read_text(), re.MULTILINE)
+    files = [path for path in (ROOT / "ops" / "onnx_maxpool").iterdir() if path.suffix == ".py" or path.is_dir()]
+    modules = {path.stem for path in files if not path.name.startswith("__")}
+    assert modules <= set(re.findall(r"`([\w/]+)`", " ".join(rooms)))
+
+
 RECIPES = ROOT / "docs" / "guides" / "recipes.md"
 
 
