@@ -29,7 +29,7 @@ RUNS = {
     "reference_evaluator": ([], "equal (2, 3, 2, 2)"),
     "torch_export": (["head.onnx"], "equal (2, 4, 3, 5)"),
     "cluster": (["fast_rcnn.onnx", "rows.parquet"], "12 ROIs pooled, of 8 rows"),
-    "quantize": (["fast_rcnn.onnx", "inputs.npz", "quantised.onnx"], "% of the ROIs keep their class"),
+    "quantise": (["fast_rcnn.onnx", "inputs.npz", "quantised.onnx"], "% of the ROIs keep their class"),
 }
 """Arguments, and what is printed."""
 NEEDS = {"torch_export": "torch", "cluster": "ray"}

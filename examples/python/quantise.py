@@ -1,4 +1,4 @@
-"""Quantise a model that has MaxRoiPool, with ONNX Runtime's own tools: `python quantize.py MODEL INPUTS OUT`.
+"""Quantise a model that has MaxRoiPool, with ONNX Runtime's own tools: `python quantise.py MODEL INPUTS OUT`.
 
 `quantize_static` makes its own session for the calibration, and has no argument for a library of custom operators. So
 ONNX Runtime rejects MaxRoiPool. Here the calibrator gets a session of ours; everything else is ONNX Runtime's.
@@ -75,5 +75,5 @@ def main(model: str, inputs: str, out: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 4:
-        sys.exit("usage: python quantize.py MODEL INPUTS OUT")
+        sys.exit("usage: python quantise.py MODEL INPUTS OUT")
     main(*sys.argv[1:])
