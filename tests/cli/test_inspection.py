@@ -7,6 +7,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from builders import MODELS
 from onnx import TensorProto, helper, numpy_helper
@@ -54,6 +55,16 @@ def test_facts_of_a_single_operator(name: str, opset: int, since: int, element_t
     else:
         assert "MaxRoiPool" in (answer.refusal or "")
         assert (answer.refusal or "").startswith("[ONNXRuntimeError] : ")
+
+
+@pytest.mark.parametrize("name", ["", "pool"])
+def test_the_refusal_is_what_the_session_of_the_model_says(name: str) -> None:
+    model = MODELS["max_roi_pool_1_double"].builder()
+    model.graph.node[0].name = name
+    with pytest.raises(Exception, match=f"node with name '{name}'") as refused:
+        ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (answer,) = inspect_model(model).nodes[0].stock
+    assert answer.refusal == str(refused.value)
 
 
 def test_a_function_is_reported_once_per_call() -> None:

@@ -183,7 +183,7 @@ def _one_node_model(
 ) -> onnx.ModelProto:
     """Only `node`, its inputs of the given types and of any shape, with the versions of the model that it is in."""
     graph = one_node_graph(node, {name: Declared(kind) for name, kind in types.items()}, node.op_type)
-    graph.node[0].name = node.name or node.op_type
+    graph.node[0].name = node.name  # by which ONNX Runtime's message names it
     opsets = [helper.make_opsetid(node.domain, opset)] if opset else []
     return helper.make_model(graph, opset_imports=opsets, ir_version=ir_version)
 
