@@ -101,12 +101,17 @@ def test_pictures_explain_themselves(again: Path) -> None:
         found = labels(again / f"{picture}.svg")
         assert [text for text in found if text in SLIDING_TYPES] == types
         everything = " ".join(found)
-        assert ("yardstick and no bound" in everything) == (picture != "conv_max_roi_pool_mat_mul")
+        assert ("is no lower limit" in everything) == (picture != "conv_max_roi_pool_mat_mul")
         assert ("MNN cuts bins" in everything) == (picture == "max_roi_pool")
         assert ("k3 s1 p1: windows of 3 cells" in everything) == (picture == "max_pooling1")
         assert ("all sums exact" in everything) == (picture == "conv_max_roi_pool_mat_mul")
         assert "prefers-color-scheme: dark" in (again / f"{picture}.svg").read_text()
-    assert "cells per ROI" in labels(again / "growth.svg")
+        assert "time / ours" in found
+        below = " ".join(reversed(found))  # the lines of small print are drawn from the last one up
+        assert ("A hollow mark: some cells differ from ours." in below) == ("some of its cells differ" in below)
+    found = labels(again / "growth.svg")
+    assert {"cells per ROI", "64x200x304, 100 ROIs to 7x7, from 1 cell to the whole map"} <= set(found)
+    assert found.count("milliseconds per run") == 3
 
 
 @pytest.mark.parametrize("name", ["kept.json", "kept.jsonl"])

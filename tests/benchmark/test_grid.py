@@ -280,8 +280,9 @@ def test_each_processor_has_its_own_figures(tmp_path: Path, capsys: pytest.Captu
     assert "| MaxRoiPool, 2 threads | 1 | 3.00 | 3.00 | 3.00 | 0 | 0 |" in other
     assert "\n## The worst rows of MaxRoiPool, 2 threads on One with AVX2\n" in other
     picture = (tmp_path / "grid.svg").read_text()
-    assert "One with AVX2: 1 of 1 lost" in picture
-    assert "Other with AVX-512: 0 of 1 lost" in picture
+    assert ">One with AVX2<" in picture
+    assert ">Other with AVX-512<" in picture
+    assert ">fastest peer / ours<" in picture
     shown = capsys.readouterr().out
     assert shown.index("One with AVX2\n") < shown.index("Other with AVX-512\n")
 

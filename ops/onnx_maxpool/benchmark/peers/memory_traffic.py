@@ -2,8 +2,8 @@
 
 Each thread reads and writes a part of its own: NumPy folds the input with `or`, libc's memset fills the output. Both
 stream where the memory is larger than the cache, and let the other threads run. With tensors that stay in the cache it
-is the cache's traffic; the calls themselves cost about a microsecond. It is a yardstick, not a bound: ROIs need not
-cover the map, which is read whole here, and a kernel may read further ahead or store past the caches.
+is the cache's traffic; the calls themselves cost about a microsecond. It is to compare with, and no lower limit: ROIs
+need not cover the map, which is read whole here, and a kernel may read further ahead or store past the caches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def versions() -> dict[str, str]:
 def prepare(row: Row, inputs: Mapping[str, Array], threads: int) -> Call:
     """The row's traffic on so many threads; raises ValueError for a graph, whose traffic is between its nodes too."""
     if isinstance(row.case, GraphCase):
-        raise ValueError("a yardstick for single operators only")
+        raise ValueError("for single operators only")
     source = np.concatenate([words(array) for array in inputs.values()])
     target = np.zeros(-(-output_bytes(row) // WORD), np.int64)
     sources, targets = np.array_split(source, threads), np.array_split(target, threads)

@@ -7,6 +7,7 @@ first.
 from __future__ import annotations
 
 import io
+import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ from onnx_maxpool.benchmark.grid.summary import Distribution, distributions, row
 from onnx_maxpool.benchmark.peers import INEXACT, OURS, TRAFFIC
 from onnx_maxpool.benchmark.report.tables import GRAPH, NO_BOUND, WINDOWS, digits
 from onnx_maxpool.benchmark.results import Results, RowResult
-from onnx_maxpool.benchmark.rows import GraphCase, SlidingCase, count_of
+from onnx_maxpool.benchmark.rows import GraphCase, RoiCase, SlidingCase, count_of
 from onnx_maxpool.operators.registry import snake_case
 
 COLORS = {
@@ -52,7 +53,7 @@ RATIOS = (
     "The axis is logarithmic. Dots are medians, and lines join their quartiles. Rows that no other runtime supports "
     "are only in the tables."
 )
-DIFFERING = "its dots are hollow where ratios are shown, and the tables have a * there"
+DIFFERING = "A hollow mark: some cells differ from ours."
 STYLE: Any = {
     "font.size": 9,
     "axes.titlesize": 9.5,
@@ -122,7 +123,7 @@ def ratio_figure(rows: Sequence[RowResult], title: str, caption: str) -> Figure:
     panels = [(type_, list(group)) for type_, group in groupby(rows, key=lambda result: result.row.type)]
     names = [name for name in COLORS if any(name in result.medians for result in rows)]
     print_ = small_print(rows, RATIOS, caption)
-    heads, foot = 0.75 + 0.2 * -(-len(names) // 4), 0.35 + 0.145 * len(print_)
+    heads, foot = 0.75 + 0.2 * -(-len(names) // 4), 0.55 + 0.145 * len(print_)
     figure = Figure(figsize=(WIDTH, heads + foot + sum(0.62 + 0.36 * len(group) for _, group in panels)))
     height = figure.get_figheight()
     all_axes = figure.subplots(
@@ -141,6 +142,7 @@ def ratio_figure(rows: Sequence[RowResult], title: str, caption: str) -> Figure:
     )[:, 0]
     for axes, (type_, group) in zip(all_axes, panels, strict=True):
         draw_ratios(axes, type_, group)
+    all_axes[-1].set_xlabel("time / ours")
     head(figure, title, "time / ours: left of 1 is faster than onnx-maxpool, right of it slower", handles(names, dot))
     foot_text(figure, print_)
     return figure
@@ -183,7 +185,7 @@ def handles(names: Iterable[str], style: Callable[[str], dict[str, Any]]) -> lis
     return [Line2D([], [], label=name, **style(name)) for name in names]
 
 
-def head(figure: Figure, title: str, below: str, shown: Sequence[Line2D]) -> None:
+def head(figure: Figure, title: str, below: str, shown: Sequence[Line2D], *, columns: int = 4) -> None:
     """The title, what the axis is, and the legend."""
     height = figure.get_figheight()
     figure.text(0.02, 1 - 0.1 / height, title, fontsize=12, weight="bold", va="top")
@@ -192,21 +194,26 @@ def head(figure: Figure, title: str, below: str, shown: Sequence[Line2D]) -> Non
         handles=list(shown),
         loc="upper left",
         bbox_to_anchor=(0, 1 - 0.5 / height),
-        ncols=4,
+        ncols=columns,
         columnspacing=1.2,
         handletextpad=0.2,
         fontsize=8.5,
     )
 
 
-def small_print(rows: Sequence[RowResult], about: str, caption: str) -> list[str]:
-    """The lines below the panels: what the marks and the labels mean, and what the numbers were taken on."""
+def small_print(rows: Sequence[RowResult], about: str, caption: str, *, are_ratios: bool = True) -> list[str]:
+    """The lines below the panels: what the marks and the labels mean, and what the numbers were taken on.
+
+    In curves no mark is hollow.
+    """
     marks = [about]
     if any(TRAFFIC in result.medians for result in rows):
         marks.append(f"Memory traffic: to read every input byte and write every output byte once. {NO_BOUND}")
+    if any(entry.differing for result in rows for entry in result.entries.values()) and are_ratios:
+        marks.append(DIFFERING)
     for name, (reason, _) in INEXACT.items():
         if any(result.entries[name].differing for result in rows if name in result.entries):
-            marks.append(f"{name} {reason}, so some cells differ: {DIFFERING}.")
+            marks.append(f"{name} {reason}, so some of its cells differ.")
     if any(isinstance(result.row.case, SlidingCase) for result in rows):
         marks.append(WINDOWS)
     if any(isinstance(result.row.case, GraphCase) for result in rows):
@@ -256,27 +263,39 @@ def growth_panels(timed: Sequence[RowResult]) -> list[Panel]:
     panels = []
     for curve, group in groupby(curves, key=lambda result: str(result.row.curve)):
         points = [(result.row.at, result) for result in group]
-        largest = points[-1][1].row.case
-        panels.append(Panel(f"{largest.operator}, {count_of(most, 'thread')},\nup to {largest}", curve, points))
+        title = f"{points[0][1].row.case.operator}, {count_of(most, 'thread')}:\n{grows([row for _, row in points])}"
+        panels.append(Panel(title, curve, points))
     first = [(float(result.threads), result) for result in timed if result.row == timed[0].row]
     if len(first) > 1:
         panels.append(Panel(timed[0].row.name, "threads", sorted(first, key=lambda point: point[0])))
     return panels
 
 
+def grows(results: Sequence[RowResult]) -> str:
+    """`64x200x304, 100 ROIs to 7x7, from 1 cell to the whole map`: what is the same in all rows, and what grows."""
+    cases = [case for result in results if isinstance(case := result.row.case, RoiCase)]
+    first, last = cases[0], cases[-1]
+    shape, bins = f"{last.channels}x{last.height}x{last.width}", f"to {last.pooled}x{last.pooled}"
+    if first.cells is None or last.cells is None:
+        return f"{shape}, {first.rois:,} to {last.rois:,} ROIs {bins}"
+    whole = last.cells == (last.height, last.width)
+    largest = "the whole map" if whole else count_of(math.prod(last.cells), "cell")
+    return f"{shape}, {count_of(last.rois, 'ROI')} {bins}, from {count_of(math.prod(first.cells), 'cell')} to {largest}"
+
+
 def growth_figure(panels: Sequence[Panel], caption: str) -> Figure:
     """The panels, one below another."""
     rows = [result for panel in panels for _, result in panel.points]
     names = [name for name in COLORS if any(name in result.medians for result in rows)]
-    lines = small_print(rows, "Medians.", caption)
+    lines = small_print(rows, "Medians.", caption, are_ratios=False)
     heads, foot = 0.75 + 0.2 * -(-len(names) // 4), 0.35 + 0.145 * len(lines)
     figure = Figure(figsize=(WIDTH, heads + foot + 3 * len(panels)))
     height = figure.get_figheight()
-    sides = {"left": 0.12, "right": 0.95, "top": 1 - (heads + 0.3) / height, "bottom": (foot + 0.45) / height}
+    sides = {"left": 0.16, "right": 0.95, "top": 1 - (heads + 0.3) / height, "bottom": (foot + 0.45) / height}
     all_axes = figure.subplots(len(panels), 1, squeeze=False, gridspec_kw={**sides, "hspace": 0.5})[:, 0]
     for axes, panel in zip(all_axes, panels, strict=True):
         draw_curves(axes, panel)
-    head(figure, "Growth", "milliseconds per run, both axes logarithmic", handles(names, curve))
+    head(figure, "Growth", "time per run; the axes are logarithmic", handles(names, curve))
     foot_text(figure, lines)
     return figure
 
@@ -293,7 +312,8 @@ def draw_curves(axes: Any, panel: Panel) -> None:
         axes.set_xticks([at for at, _ in panel.points])
     axes.tick_params(length=0)
     axes.set_xlabel(panel.label)
-    axes.set_title(panel.title, loc="left", x=-0.1)
+    axes.set_ylabel("milliseconds per run")
+    axes.set_title(panel.title, loc="left", x=-0.15)
 
 
 def curve(name: str) -> dict[str, Any]:
@@ -317,37 +337,34 @@ def write_grid_plot(runs: Sequence[Results], path: Path) -> Path:
 
 def grid_figure(found: Mapping[str, Sequence[Distribution]], captions: Sequence[str]) -> Figure:
     """A panel for each group and number of threads, one below another; in it the distribution of each processor."""
-    lines = wrapped(["Fastest peer / ours, rows in ascending order: below 1, in red, the peer is faster.", *captions])
+    about = "Rows in ascending order. Below 1, in red, the fastest peer is faster. The page's table has the figures."
+    lines = wrapped([about, *captions])
     titles = list(dict.fromkeys(each.title for all_of_one in found.values() for each in all_of_one))
-    head, foot = 0.4 + 0.3 * len(found), 0.75 + 0.145 * len(lines)
-    figure = Figure(figsize=(WIDTH, head + foot + (2.25 + 0.3 * len(found)) * len(titles)))
+    marks = dict(zip(found, cycle(PROCESSOR_MARKERS), strict=False))
+    names = list(marks) if len(marks) > 1 else []
+    above, foot = 0.9 + 0.2 * len(names), 0.75 + 0.145 * len(lines)
+    figure = Figure(figsize=(WIDTH, above + foot + 2.4 * len(titles)))
     height = figure.get_figheight()
-    sides = {"left": 0.12, "right": 0.97, "top": 1 - head / height, "bottom": foot / height}
-    spaces = {**sides, "hspace": 0.5 + 0.2 * len(found)}
+    spaces = {"left": 0.14, "right": 0.97, "top": 1 - above / height, "bottom": foot / height, "hspace": 0.5}
     all_axes = figure.subplots(max(1, len(titles)), 1, sharey=True, squeeze=False, gridspec_kw=spaces)
     for axes, title in zip(all_axes[:, 0], titles, strict=False):
         each_of = {name: each for name, all_of_one in found.items() for each in all_of_one if each.title == title}
-        draw_in_order(axes, title, each_of)
+        draw_in_order(axes, title, each_of, marks)
+    shown = [Line2D([], [], color=FAINT, linestyle="none", marker=marks[name], label=name) for name in names]
+    head(figure, "Random shapes", "time of the fastest peer / ours, on a logarithmic axis", shown, columns=1)
     foot_text(figure, lines)
     return figure
 
 
-def draw_in_order(axes: mpl.axes.Axes, title: str, found: Mapping[str, Distribution]) -> None:
-    """A point for each row; the rows lost, the least, the 5th percentile and the median of each processor as text."""
-    texts = [title]
-    for (processor, each), marker in zip(found.items(), cycle(PROCESSOR_MARKERS), strict=False):
+def draw_in_order(axes: mpl.axes.Axes, title: str, found: Mapping[str, Distribution], marks: Mapping[str, str]) -> None:
+    """A point for each row, with the mark of its processor."""
+    for processor, each in found.items():
         at = [100 * (i + 0.5) / len(each.ratios) for i in range(len(each.ratios))]
         colors = [LOST if value < 1 else WON for value in each.ratios]
-        axes.scatter(at, each.ratios, s=9, linewidths=0.7, c=colors, marker=marker)
-        least, low, median = each.figures
-        texts.append(f"{processor}: {each.lost} of {len(each.ratios)} lost")
-        texts.append(f"least {least:.2f}, 5th percentile {low:.2f}, median {median:.2f}")
+        axes.scatter(at, each.ratios, s=9, linewidths=0.7, c=colors, marker=marks[processor])
     axes.axhline(1, color=FAINT, linewidth=1)
     logarithmic(axes.yaxis, axes.set_yscale)
     axes.set_xlim(0, 100)
     axes.set_xlabel("% of rows")
-    axes.set_title("\n".join(texts), loc="left", x=-0.08, fontsize=9)
-    if len(found) > 1:
-        marks = zip(found, cycle(PROCESSOR_MARKERS), strict=False)
-        handles = [Line2D([], [], color=FAINT, linestyle="", marker=mark, label=name) for name, mark in marks]
-        axes.legend(handles=handles, loc="upper left", frameon=False, fontsize=8)
+    axes.set_ylabel("fastest peer / ours")
+    axes.set_title(title, loc="left", x=-0.13)

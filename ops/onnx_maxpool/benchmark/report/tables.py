@@ -20,13 +20,15 @@ NOTHING = "-"
 TEXT_COLUMNS = 2
 """The first of a row's columns; the others are numbers."""
 NO_BOUND = (
-    "It is a yardstick and no bound. A row can be faster: ROIs may leave out most of a map, data may stay in the "
-    "caches, and our code may read ahead or store past the caches, where plain reading and writing does not."
+    "It is there to compare with, and is no lower limit. A row can be faster: ROIs may leave out most of a map, data "
+    "may stay in the caches, and our code may read ahead or store past the caches, where plain reading and writing "
+    "does not."
 )
 WINDOWS = "k3 s1 p1: windows of 3 cells along every axis, stride 1, padding 1. indices: with the second output."
 GRAPH = (
     "Conv, MaxRoiPool, MatMul: a graph. A convolution of 1x1 writes the map just before it is pooled, and a matrix "
-    "product reads the output next, so caches are as in a model. All numbers are small integers, and all sums exact."
+    "product reads the output next. So the caches contain the map and the output, as in a whole model. All numbers are "
+    "small integers, and all sums exact."
 )
 VARIANTS = ("1 thread", "float")
 """Ways in which ours is timed again beside a row."""
