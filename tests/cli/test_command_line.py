@@ -70,7 +70,7 @@ def test_operators_in_python_say_which_package_they_miss(
     needed = "operators in Python need onnxruntime-extensions: pip install onnxruntime-extensions"
     if sys.version_info >= (3, 14):
         needed = missing()
-    assert run(capsys, "compare", path, *dims) == (1, "", f"{needed}\n")
+    assert run(capsys, "compare", path, *dims) == (2, "", f"{needed}\n")
     with pytest.raises(ModuleNotFoundError, match=re.escape(needed)):
         onnx_maxpool.load(path, implementation="python")
     assert onnx_maxpool.load(path).get_inputs()[0].name == "X"
@@ -255,8 +255,43 @@ def test_sample_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_missing_cli_extra_is_one_line(tmp_path: Path) -> None:
     ended = without_typer(tmp_path, "raise ModuleNotFoundError('no typer', name='typer')")
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert ended.stderr == 'onnx-maxpool needs typer: pip install "onnx-maxpool[cli]"\n'
+
+
+EXTRAS = {
+    "demo": ("PIL", "demo needs PIL", "demo"),
+    "sample rows.parquet": ("pyarrow", "sample rows.parquet needs pyarrow", "batch"),
+    "batch m.onnx rows.parquet out": ("pyarrow", "batch needs pyarrow", "batch"),
+    "bench --quick --plot out": ("matplotlib", "--plot needs matplotlib", "bench"),
+    "conformance --backend native --html out.html": ("jinja2", "reports need jinja2", "conformance"),
+    "conformance --backend native --search 9": ("hypothesis", "--search needs hypothesis", "conformance"),
+}
+"""Commands that need an extra: the module that is hidden, what they say of it, and the extra."""
+WITHOUT = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Hidden(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == sys.argv[1]:
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+sys.meta_path.insert(0, Hidden())
+import importlib.util
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name.partition(".")[0] == sys.argv[1] else found(name, *more)
+from onnx_maxpool.cli.main import main
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("command", EXTRAS)
+def test_a_missing_extra_is_one_line_of_one_form(command: str, tmp_path: Path) -> None:
+    module, said, extra = EXTRAS[command]
+    ended = run_python("-c", WITHOUT, module, *command.split(), folder=tmp_path)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.strip() == f'{said}: pip install "onnx-maxpool[{extra}]"'
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -228,6 +228,8 @@ BAD_COMMANDS = (
         "bench --from results.jsonl --quick",
         "--from and --quick: expected one of them, because --from times nothing",
     ),
+    BadCommand("a picture of another format", "demo --out demo.jpg", "--out demo.jpg: expected FILE.png"),
+    BadCommand("a picture on the standard output", "demo --out -", "--out -: expected FILE.png"),
     BadCommand(
         "results to report again that bench did not write",
         "bench --from pool.onnx",

@@ -325,6 +325,8 @@ def demo(out: Annotated[Path, typer.Option(help="Write the picture to this PNG f
     """Find all regions of a photograph that look like a given region, and draw them."""
     from onnx_maxpool.demo.search import demo as draw_demo
 
+    if out.suffix.lower() != ".png":
+        raise InputError(f"--out {out}: expected FILE.png")
     prepare_files(out)
     draw_demo(out)
 

@@ -1,7 +1,7 @@
 """The entry point of the command `onnx-maxpool`: runs it, and prints every error as one message, without a traceback.
 
-Exit codes: 0, all is well; 1, the answer is no, or a model or a run failed; 2, the command line is wrong, or a file
-that it names cannot be read or written; 130, it was interrupted.
+Exit codes: 0, all is well; 1, the answer is no, or a model or a run failed; 2, the command line is wrong, a file that
+it names cannot be read or written, or a package that it needs is missing; 130, it was interrupted.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ REFUSALS: tuple[type[Exception], ...] = (
     *ORT_ERRORS,
 )
 
+FAILURE, MISTAKE = 1, 2
 INTERRUPTED = 130
 """What shells expect after Ctrl-C."""
 
@@ -42,27 +43,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("rich", "typer"):
             raise
-        sys.exit(f'onnx-maxpool needs {error.name}: pip install "onnx-maxpool[cli]"')
+        print(f'onnx-maxpool needs {error.name}: pip install "onnx-maxpool[cli]"', file=sys.stderr)
+        sys.exit(MISTAKE)
     except KeyboardInterrupt:  # which the app does not see yet
         sys.exit(INTERRUPTED)
 
-    code = 1
+    code = FAILURE
     usage_error: Any = typer.BadParameter.__base__  # of click, which newer versions of typer carry inside
     try:
         sys.exit(app(args=arguments, prog_name="onnx-maxpool", standalone_mode=False))
     except usage_error as error:
-        message, code = error.format_message(), 2
+        message, code = error.format_message(), MISTAKE
     except typer.Abort:  # Ctrl-C, as click has it
         sys.exit(INTERRUPTED)
     except OSError as error:
-        message, code = about_file(error), 2
+        message, code = about_file(error), MISTAKE
     except ModuleNotFoundError as error:  # pip installs it with this package, but not beside onnxruntime-gpu
         if error.name != "onnxruntime_extensions":
             raise
-        message = str(error)
+        message, code = str(error), MISTAKE
     except REFUSALS as error:
         message = said_by_guard(str(error)) or str(error).strip()
-        code = 2 if isinstance(error, InputError) and not isinstance(error, RowError) else 1
+        code = MISTAKE if isinstance(error, InputError) and not isinstance(error, RowError) else FAILURE
     Console(stderr=True).print(Text(printable(message), style="red"), soft_wrap=True)
     sys.exit(code)
 

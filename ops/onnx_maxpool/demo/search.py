@@ -15,6 +15,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NotSup
 
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.demo.model import Box, Match, grid_of_boxes, region_search
+from onnx_maxpool.errors import InputError
 from onnx_maxpool.types import Array
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def demo(
     """Search a photograph for regions that look like `query`, and draw what is found to the PNG file `out`.
 
     `image` names a photograph of `skimage.data`; the regions are squares of these sides at every `step` pixels. Those
-    that score above `threshold` are drawn, of overlapping ones the best. Exits with one line where the packages of
+    that score above `threshold` are drawn, of overlapping ones the best. Raises InputError where the packages of
     `onnx-maxpool[demo]` are missing.
     """
     try:
@@ -41,7 +42,7 @@ def demo(
 
         from onnx_maxpool.demo.picture import draw, photograph
     except ImportError as error:
-        raise SystemExit(f'onnx-maxpool demo needs {error.name}: pip install "onnx-maxpool[demo]"') from None
+        raise InputError(f'demo needs {error.name}: pip install "onnx-maxpool[demo]"') from None
 
     console = Console(highlight=False)
     photo = photograph(image)
