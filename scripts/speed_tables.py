@@ -106,23 +106,25 @@ def measured() -> str:
             f" {growth[OURS]:.0f} times as long; in ONNX Runtime {growth[RUNTIME]:.0f} times.",
             f"- **Start.** To import the package takes {costs['import']:.0f} ms, and the first session of a process"
             f" {costs['first']:.1f} ms more than without the library.",
-            "- **Instruction set.** In the median of [random rows](../benchmark/grid.md) we are"
+            f"- **Processor.** In the median of [random rows](../benchmark/grid.md), {ROI_CASES[0].operator} is"
             f" {on_each_processor()}.",
         ]
     )
 
 
 def on_each_processor() -> str:
-    """How many times as fast as the fastest peer we are at ROIs, of the grid's kept rows on two threads."""
+    """How many times as fast as the fastest peer's ours is, of the grid's kept rows with ROIs on two threads."""
     runs = [read_grid(path) for path in sorted(KEPT.glob("grid-*.jsonl"))]
     group = ROI_CASES[0].operator
     each = [
-        f"{short(found.figures[-1])} times as fast as the fastest peer for {group} on {processor}"
+        (short(found.figures[-1]), processor)
         for processor, rows in rows_by_processor(runs).items()
         for found in distributions(rows)
         if (found.group, found.threads) == (group, 2)
     ]
-    return ", and ".join(each)
+    (ratio, processor), *others = each
+    first = f"{ratio} times as fast as in the fastest other runtime on {processor}"
+    return ", ".join([first, *(f"{ratio} times on {processor}" for ratio, processor in others)])
 
 
 def span(values: Iterable[float], digits: int) -> str:
@@ -157,11 +159,13 @@ def portable() -> str:
     ]
     return "\n\n".join(
         [
-            f"In these cases, the form with control flow takes {span(over(loops, OURS), 0)} times as long as the native"
-            f" library, and {span(over(loops, RUNTIME), 1)} times as long as ONNX Runtime's own float kernel."
+            "For MaxRoiPool with these shapes on one thread, the form with control flow takes"
+            f" {span(over(loops, OURS), 0)} times as long as the native library, and {span(over(loops, RUNTIME), 1)} times as long as ONNX Runtime's own float kernel."
             f" The form without control flow takes {span(over(none, loops), 1)} times as long as the form with it. The"
             f" median over the cases is {statistics.median(over(none, loops)):.1f}.",
-            table(["case", "form", "time / time of the native library", "memory, MB"], lines),
+            table(
+                ["case", "form", "time / time of the native library, one thread", "memory with the output, MB"], lines
+            ),
             f"MaxRoiPool in float, on one thread: {place('results.jsonl')}. [All cases](../benchmark/README.md).",
         ]
     )

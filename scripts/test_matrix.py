@@ -143,7 +143,8 @@ HEAD = """# What the tests have run on
 `scripts/build_wheels.py` makes. *All* means all tests that the extra `test` installs the packages for. *The
 interface's* means the tests that run every operator and every bad input in ONNX Runtime. Expected failures (`xfailed`)
 are indices of another type than the operator's default, which `load` rejects in ONNX Runtime before 1.28, and faults
-that ONNX Runtime before 1.24 and ONNX before 1.20 have themselves.
+that ONNX Runtime before 1.24 and ONNX before 1.20 have themselves. A row has the tests of its date: newer rows have
+more of them.
 """
 
 

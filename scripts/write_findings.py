@@ -73,12 +73,12 @@ with a section for each finding.
 |---|---|---|---|
 {rows}
 
-```{{toctree}}
+<!-- {{toctree}}
 :hidden:
 :glob:
 
 *
-```
+-->
 """
 
 PROGRAM = """**A program that shows it**
