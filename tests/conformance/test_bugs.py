@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from support.private_faults import backend
 
@@ -27,7 +28,7 @@ from onnx_maxpool.conformance import BackendRun, Outcome, all_cases
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.bugs import write_bugs
 from onnx_maxpool.conformance.bugs.derivation import derivation
-from onnx_maxpool.conformance.bugs.script import runner_of
+from onnx_maxpool.conformance.bugs.script import indented, model_text, runner_of
 from onnx_maxpool.conformance.oracle.answers import ANSWERS
 from onnx_maxpool.conformance.run.execution import Execution, execute
 from onnx_maxpool.conformance.run.judge import judge
@@ -142,6 +143,23 @@ def test_a_refusal_is_reduced_as_long_as_it_is_refused_for_the_same_reason(tmp_p
     page = (home / "README.md").read_text()
     assert "expected: an error, such as `MaxRoiPool: rois row 0 has batch" in page
     assert "expected an error, got" in (home / "reproduce.py").read_text()
+
+
+@pytest.mark.parametrize("name", ["max_roi_pool_22_batch_n", "max_roi_pool_22_corners", "max_pooling1_5_rank_3"])
+def test_a_program_makes_the_model_that_was_asked(name: str) -> None:
+    case = case_named(name)
+    program = "\n".join(["def model():", *indented(model_text(case.model())).splitlines()])
+    known: dict[str, Any] = {"helper": onnx.helper, "TensorProto": onnx.TensorProto}
+    exec(program, known)
+    made, asked = known["model"](), case.model()
+    for node in (*made.graph.node, *asked.graph.node):
+        node.domain = node.domain  # set in both: that of ai.onnx need not be
+    assert (made.graph.node, made.graph.input, made.graph.output, made.opset_import) == (
+        asked.graph.node,
+        asked.graph.input,
+        asked.graph.output,
+        asked.opset_import,
+    )
 
 
 def test_a_crash_is_shown_by_a_process_of_its_own(tmp_path: Path) -> None:

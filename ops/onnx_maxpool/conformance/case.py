@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -65,6 +65,8 @@ class Case:
 
     Raises CannotAskError where that operator has no words for it. None where there is no such operator.
     """
+    sizes_open: bool = False
+    """Whether the model declares only the rank of its outputs. A refusal and its control do: no size fits both."""
 
     @property
     def form(self) -> str:
@@ -97,9 +99,13 @@ class Case:
         return sum(array.size for array in self.inputs.values())
 
     def model(self) -> onnx.ModelProto:
-        """The model: one node, every dimension known, but for the outputs' where the rule rejects."""
+        """The model: one node, every dimension known, but for the outputs' of a refusal and its control.
+
+        These declare the outputs of the control, and their ranks alone. Without a shape the model would be wrong for
+        another reason: a backend that wants one would refuse every case without knowing why.
+        """
         outputs = self.control.expected if self.refuses and self.control is not None else self.expected
-        declared = (Declared(element_type(y), None if self.refuses else y.shape) for y in outputs)
+        declared = (Declared(element_type(y), [None] * y.ndim if self.sizes_open else y.shape) for y in outputs)
         return self._model(dict(zip(self.outputs, declared, strict=True)))
 
     def _model(self, outputs: Mapping[str, Declared]) -> onnx.ModelProto:
@@ -157,6 +163,12 @@ class Case:
         others = ((question, answer) for question in ANSWERS for answer in answers_of(question, self.operator)[1:])
         outputs = {answer: self.brute_force({question: answer}) for question, answer in others if answer != REFUSED}
         return {answer: given for answer, given in outputs.items() if not same(self.expected, given)}
+
+
+@lru_cache(maxsize=1024)  # so that refusals that share a control go on to do so
+def as_control(case: Case) -> Case:
+    """A valid case as the control of refusals: it declares of its outputs what their models do."""
+    return replace(case, sizes_open=True)
 
 
 def same(expected: Outputs | None, obtained: Outputs | None) -> bool:

@@ -204,7 +204,8 @@ def _value(value: Any) -> str:
 def _declared(value: onnx.ValueInfoProto) -> str:
     kind = value.type.tensor_type
     name = TYPES.get(kind.elem_type, "UNDEFINED")
-    dims = [dim.dim_value for dim in kind.shape.dim] if kind.HasField("shape") else None
+    # A size that is not declared is None, which is not 0.
+    dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
     return f"helper.make_tensor_value_info({value.name!r}, TensorProto.{name}, {dims})"
 
 

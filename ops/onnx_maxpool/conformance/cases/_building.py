@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from onnx_maxpool.conformance.case import Case, Level
+from onnx_maxpool.conformance.case import Case, Level, as_control
 from onnx_maxpool.operators.registry import OperatorVersion, snake_case
 from onnx_maxpool.types import Array, Attributes, dtype_of
 
@@ -71,7 +71,8 @@ def refusal(
         inputs={**control.inputs, **(inputs or {})},
         asks=listed(asks),
         refuses=True,
-        control=control,
+        control=as_control(control),
+        sizes_open=True,
     )
 
 

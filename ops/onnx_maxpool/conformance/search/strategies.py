@@ -173,7 +173,8 @@ def refused(good: Case, dice: Dice, table: Array, traits: Sequence[str]) -> Case
     wrong = table.copy()
     wrong[row, column] = value
     inputs = {**good.inputs, "rois": shaped(good.version, wrong, good.inputs["X"].dtype)}
-    return replace(good, inputs=inputs, refuses=True, control=good, asks=(asks,), rules=(rule,))
+    control = replace(good, sizes_open=True)
+    return replace(control, inputs=inputs, refuses=True, control=control, asks=(asks,), rules=(rule,))
 
 
 SCALES = (1.0, 1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125, 2.0)
