@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 
 from onnx_maxpool.conformance import BackendRun, Outcome, all_cases, run_backend
 from onnx_maxpool.conformance.backends import BACKENDS
+from onnx_maxpool.conformance.backends.mnn import Mnn
 from onnx_maxpool.conformance.report.records import json_report
-from onnx_maxpool.conformance.run.execution import Execution
+from onnx_maxpool.conformance.run.execution import Execution, execute
 from onnx_maxpool.conformance.run.judge import judge
 
 ROOT = Path(__file__).parent.parent.parent
@@ -37,6 +40,30 @@ def test_onnxs_reference_has_max_pool_and_its_indices_are_wrong() -> None:
         Outcome.FAIL,
         "Indices: 1 of 1 cells differ, first at [0,0,0,0]: 4, expected 1",
     )
+
+
+def test_mnn_that_gives_fewer_outputs_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty list is all that MNN's `forward` says of an error."""
+    case = next(case for case in all_cases() if case.name == "max_roi_pool_22_corners")
+
+    class Variable:
+        def write(self, array: Any) -> None: ...
+
+    def convert(arguments: list[str]) -> None:
+        Path(arguments[arguments.index("--MNNModel") + 1]).touch()
+
+    module = types.SimpleNamespace(forward=lambda variables: [])
+    stubs = {
+        "_tools": types.SimpleNamespace(mnnconvert=convert),
+        "MNN": types.SimpleNamespace(),
+        "MNN.expr": types.SimpleNamespace(placeholder=lambda *_: Variable(), NCHW=0),
+        "MNN.nn": types.SimpleNamespace(load_module_from_file=lambda *_: module),
+    }
+    stubs["MNN"].expr, stubs["MNN"].nn = stubs["MNN.expr"], stubs["MNN.nn"]
+    for name, stub in stubs.items():
+        monkeypatch.setitem(sys.modules, name, stub)
+    done = execute(Mnn, case.model(), case.inputs)
+    assert (done.happened, done.text) == ("raised", "RuntimeError: MNN gives 0 outputs, expected 1")
 
 
 @pytest.fixture

@@ -15,13 +15,16 @@ from support.faulty_backends import (
     Good,
     LacksEverything,
     RefusesEverything,
+    ReturnsNone,
     ReturnsNothing,
+    ReturnsNothingForErrors,
     ReturnsTooMuch,
     answering,
 )
 from support.older_runtimes import cases_that_load_here
 
 from onnx_maxpool.conformance import BackendRun, Outcome, Result, all_cases, run_backend
+from onnx_maxpool.conformance.bugs.page import said
 from onnx_maxpool.conformance.oracle.answers import ANSWERS, REFUSED
 from onnx_maxpool.conformance.report.view import divergences, fingerprint
 from onnx_maxpool.conformance.run.execution import Execution, execute
@@ -282,3 +285,25 @@ def test_the_failures_say_how_an_unstable_answer_varied() -> None:
     result = judge(PLAIN, RIGHT, again=[WRONG])
     (divergence,) = divergences(BackendRun("mine", {}, (result,)))
     assert divergence.what.startswith("2 answers in 2 runs: once the right answer; once Y: 2 of 2 cells differ")
+
+
+@pytest.mark.parametrize(
+    ("backend", "outcome", "detail"),
+    [
+        (ReturnsNothingForErrors, Outcome.ERROR, "0 outputs, expected 1, and no error"),
+        (ReturnsNone, Outcome.ERROR, "Y is no tensor, and no error"),
+        (ReturnsNothing, Outcome.UNSUPPORTED, "the valid control: 0 outputs, expected 1"),
+    ],
+)
+def test_what_gives_nothing_has_neither_refused_nor_answered(backend: Any, outcome: Outcome, detail: str) -> None:
+    (result,) = results(backend, [REFUSAL])
+    assert (result.outcome, result.detail) == (outcome, detail)
+    assert outcome is Outcome.UNSUPPORTED or said(result) == "gives neither outputs nor an error"
+
+
+def test_unstable_answers_to_what_must_fail_are_said_without_numbers_that_are_not_there() -> None:
+    kinds = [np.zeros((1, 1, 1, 0), np.float32)], [np.ones((1, 1, 1, 1), np.float32)], []
+    first, *again = [Execution("answered", tuple(outputs)) for outputs in kinds]
+    assert judge(REFUSAL, first, again=again).detail == (
+        "3 answers in 3 runs: once an empty answer; once an answer that begins with [1.0]; once 0 outputs, expected 1"
+    )

@@ -111,6 +111,28 @@ class ReturnsNothing(Good):
         return Function(lambda inputs: None)
 
 
+class ReturnsNothingForErrors(Good):
+    """Has no outputs where it should raise, as a runtime whose binding drops errors."""
+
+    nothing: tuple[Any, ...] = ()
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Function:
+        def run(inputs: Any) -> Any:
+            try:
+                return Good.prepare(model).run(inputs)
+            except Exception:
+                return cls.nothing
+
+        return Function(run)
+
+
+class ReturnsNone(ReturnsNothingForErrors):
+    """An output that is none."""
+
+    nothing = (None,)
+
+
 class ReturnsTooMuch(Good):
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Function:

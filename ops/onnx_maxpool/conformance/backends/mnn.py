@@ -40,7 +40,10 @@ class Mnn(Adapter):
             variable = expr.placeholder(list(array.shape), expr.NCHW)
             variable.write(np.ascontiguousarray(array))
             variables.append(variable)
-        return [np.array(expr.convert(result, expr.NCHW).read()) for result in module.forward(variables)]
+        results = module.forward(variables)
+        if len(results) != len(model.graph.output):  # which is all that MNN says of an error
+            raise RuntimeError(f"MNN gives {len(results)} outputs, expected {len(model.graph.output)}")
+        return [np.array(expr.convert(result, expr.NCHW).read()) for result in results]
 
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:

@@ -29,7 +29,8 @@ def said(result: Result) -> str:
     if result.outcome is Outcome.UNSTABLE:
         return "gives different answers to the same inputs"
     if result.case.refuses:
-        return "answers where an error is expected"
+        nothing = result.outcome is Outcome.ERROR
+        return "gives neither outputs nor an error" if nothing else "answers where an error is expected"
     if result.outcome is Outcome.ERROR:
         return "fails on a valid model"
     return f"differs: {'; or '.join(result.answers)}" if result.answers else given(result)
@@ -114,7 +115,7 @@ def _summary(result: Result) -> str:
     if result.outcome is Outcome.UNSTABLE:
         return f"The same model and inputs gave {result.detail}"
     if case.refuses:
-        return "The input is wrong, and the backend answers with numbers. It should fail with an error."
+        return "The input is wrong, and the backend answers. It should fail with an error."
     if result.outcome is Outcome.ERROR:
         return "The model is valid, and the backend fails with an error."
     level = "The published text settles the answer." if case.required else "The published text leaves the answer open."
@@ -128,7 +129,7 @@ def _answers(result: Result) -> Iterator[str]:
     else:
         for name, array in zip(case.outputs, case.expected, strict=True):
             yield f"- expected `{name}`: {_short(array)}"
-    if result.obtained is None:
+    if not result.obtained:
         yield f"- obtained: {row(result.detail)}"
         return
     for name, array in zip(case.outputs, result.obtained, strict=False):

@@ -98,7 +98,9 @@ ANSWERS = """    try:
         print(f"{type(error).__name__}: {error}")
         print("An error, as expected: the difference does not show.")
         return 0
-    print("expected an error, got", *(output.tolist() for output in outputs))
+    print("expected an error, got", len(outputs), "outputs" if len(outputs) != 1 else "output")
+    for output in outputs:
+        print(f"  {output.dtype} {list(output.shape)}: {output.tolist()}")
     print("The difference shows.")
     return 1"""
 

@@ -14,6 +14,7 @@ import onnx
 from onnx_maxpool.conformance.case import Case, Outputs, same
 from onnx_maxpool.conformance.oracle.answers import ANSWERS, REFUSED, answers_of
 from onnx_maxpool.conformance.run.execution import Execution
+from onnx_maxpool.conformance.run.judge import lacking
 from onnx_maxpool.difference import differing_cells
 from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.types import Array
@@ -160,7 +161,7 @@ def difference_of(case: Case, done: Execution) -> str | None:
     if done.happened != "answered":
         return None if case.refuses else f"{done.happened}: {without_numbers(done.text)}"
     if case.refuses:
-        return "answers where an error is expected"
+        return "neither outputs nor an error" if lacking(case, done) else "answers where an error is expected"
     expected, obtained = case.expected, done.outputs
     if len(expected) != len(obtained):
         return "number of outputs"

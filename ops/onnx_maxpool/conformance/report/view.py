@@ -68,7 +68,7 @@ def standing(result: Result) -> str:
 OUTCOMES = {
     Outcome.PASS: "The rule's answer; where the texts leave the question open, any answer that has a name.",
     Outcome.FAIL: "Another answer.",
-    Outcome.ERROR: "An error where there is an answer.",
+    Outcome.ERROR: "An error where there is an answer, or neither outputs nor an error where an error is expected.",
     Outcome.CRASH: "The process died.",
     Outcome.TIMEOUT: "No answer within the time limit.",
     Outcome.UNSTABLE: "Another answer when the question was repeated. No name is given to what it may be.",
@@ -179,7 +179,7 @@ class Divergence:
             return self.result.detail
         if self.result.answers:
             return "; or ".join(self.result.answers)
-        if self.result.case.refuses and self.result.obtained is not None:
+        if self.result.case.refuses and self.result.outcome is Outcome.FAIL:
             return f"answers; the question was: {self.result.case.question}"
         return self.result.detail
 

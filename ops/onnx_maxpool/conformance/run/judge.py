@@ -20,7 +20,7 @@ class Outcome(str, Enum):
     FAIL = "fail"
     """Another answer."""
     ERROR = "error"
-    """An exception where there is an answer."""
+    """An exception where there is an answer; or neither outputs nor an exception where there must be an exception."""
     UNSUPPORTED = "unsupported"
     """The backend does not have the operator, the version or the type: it was not put to the question."""
     CRASH = "crash"
@@ -62,6 +62,8 @@ def judge(case: Case, first: Execution, control: Execution | None = None, again:
     executions = [first, *again]
     done = worst(executions)
     obtained = done.outputs if done.happened == "answered" else None
+    # A backend that gives nothing has not computed from what is wrong, and has not said that it is wrong.
+    nothing = lacking(case, done) if case.refuses else ""
     seconds = max(each.seconds for each in executions)
 
     def result(outcome: Outcome, detail: str, answers: tuple[str, ...] = ()) -> Result:
@@ -76,9 +78,14 @@ def judge(case: Case, first: Execution, control: Execution | None = None, again:
     if obtained is None and control is not None and control.happened in ("crashed", "timed out"):
         outcome = Outcome.CRASH if control.happened == "crashed" else Outcome.TIMEOUT
         return result(outcome, f"on the valid control: {control.text}")
-    if obtained is None and control is not None and control.happened != "answered":
+    if (obtained is None or nothing) and case.control is not None and control is not None:
         # A backend that refuses the valid model too has not shown that it knows the difference.
-        return result(Outcome.UNSUPPORTED, f"the valid control {control.happened}: {control.text}")
+        if control.happened != "answered":
+            return result(Outcome.UNSUPPORTED, f"the valid control {control.happened}: {control.text}")
+        if lacking(case.control, control):
+            return result(Outcome.UNSUPPORTED, f"the valid control: {lacking(case.control, control)}")
+    if nothing:
+        return result(Outcome.ERROR, f"{nothing}, and no error")
     if done.happened == "unsupported" and not case.refuses:
         return result(Outcome.UNSUPPORTED, done.text)
     if same(None if case.refuses else case.expected, obtained):
@@ -99,12 +106,27 @@ def difference(case: Case, obtained: tuple[Array, ...]) -> str:
     if case.refuses:
         return "answered, where an error is expected"
     if len(obtained) != len(case.outputs):
-        return f"{len(obtained)} output{'s' * (len(obtained) != 1)}, expected {len(case.outputs)}"
+        return counted(case, obtained)
     for name, expected, actual in zip(case.outputs, case.expected, obtained, strict=True):
         found = first_difference(expected, actual)
         if found is not None:
             return f"{name}: {found}"
     raise ValueError(f"{case.name}: the answer is the rule's")
+
+
+def counted(case: Case, obtained: tuple[Array, ...]) -> str:
+    """How many outputs there are, where that is another number than expected."""
+    return f"{len(obtained)} output{'s' * (len(obtained) != 1)}, expected {len(case.outputs)}"
+
+
+def lacking(case: Case, done: Execution) -> str:
+    """What outputs lack to be an answer, right or wrong: their number, or that they are tensors; empty for nothing."""
+    if done.happened != "answered":
+        return ""
+    if len(done.outputs) != len(case.outputs):
+        return counted(case, done.outputs)
+    objects = [name for name, y in zip(case.outputs, done.outputs, strict=True) if y.dtype.hasobject]
+    return f"{objects[0]} is no tensor" if objects else ""
 
 
 def worst(executions: Sequence[Execution]) -> Execution:
@@ -139,6 +161,6 @@ def answer_in_brief(case: Case, execution: Execution) -> str:
     if execution.happened != "answered":
         return f"{execution.happened} {execution.text}"
     if case.refuses:
-        values = execution.outputs[0].ravel()[:4].tolist() if execution.outputs else []
-        return f"an answer that begins with {values}"
+        values = [value for y in execution.outputs[:1] for value in y.ravel()[:4].tolist()]
+        return lacking(case, execution) or (f"an answer that begins with {values}" if values else "an empty answer")
     return "the right answer" if same(case.expected, execution.outputs) else difference(case, execution.outputs)
