@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from onnx import helper
 
@@ -46,17 +46,37 @@ def given(result: Result) -> str:
     return "gives other outputs"
 
 
-def page(run: BackendRun, result: Result, program: str, script: str) -> str:
-    """The page, in Markdown."""
-    return "\n".join(_lines(run, result, program, script)) + "\n"
+def page(
+    run: BackendRun, result: Result, program: str, script: str, *, again: bool = True, also: Sequence[Case] = ()
+) -> str:
+    """The page, in Markdown.
+
+    `again` is whether it showed again where the case ran alone. `also` are further cases of which this is the smallest.
+    """
+    paragraphs = [_summary(result), *_reservations(result, again), *_further(also)]
+    return "\n".join(_lines(run, result, program, script, paragraphs)) + "\n"
 
 
-def _lines(run: BackendRun, result: Result, program: str, script: str) -> Iterator[str]:
+def _reservations(result: Result, again: bool) -> Iterator[str]:
+    if not again and result.outcome is not Outcome.UNSTABLE:
+        yield (
+            "It did not show again where this case ran alone, so the case is not reduced. It may depend on what the "
+            "process ran before."
+        )
+
+
+def _further(also: Sequence[Case]) -> Iterator[str]:
+    if also:
+        yield f"The same shows in {', '.join(f'{case.name} ({case.rules[0]})' for case in also)}."
+
+
+def _lines(run: BackendRun, result: Result, program: str, script: str, paragraphs: Sequence[str]) -> Iterator[str]:
     case = result.case
     yield f"# {title(run.backend, result)}"
     yield ""
-    yield from wrapped(_summary(result))
-    yield ""
+    for paragraph in paragraphs:
+        yield from wrapped(paragraph)
+        yield ""
     about = {**run.description, **{k: v for k, v in run.environment.items() if k not in ("search", "date")}}
     yield "| | |"
     yield "|---|---|"

@@ -34,7 +34,7 @@ class Kind:
 
     operator: str
     what: str
-    """`values`, `indices`, `shape` and so on; of an error its text without numbers."""
+    """`values`, `indices`, `shape` and so on; of an error its text without numbers, of a crash its signal."""
     answers: frozenset[Answer] = frozenset()
     """The named answers that explain it, any one of them; none where none does."""
     sort: str = ""
@@ -109,8 +109,11 @@ class Shown:
         if self.first_cell is None:
             return ""
         output = self.what == "indices"
-        pair = self.case.expected[output][self.first_cell], self.done.outputs[output][self.first_cell]
-        return " for ".join(map(_sort, reversed(pair)))
+        expected, obtained = (y[output][self.first_cell] for y in (self.case.expected, self.done.outputs))
+        if np.isfinite(float(expected)) and np.isfinite(float(obtained)):
+            # What makes numbers greater is seldom what makes others less.
+            return "a greater number" if obtained > expected else "a smaller number"
+        return f"{_sort(obtained)} for {_sort(expected)}"
 
 
 def _sort(number: Any) -> str:
@@ -156,8 +159,10 @@ def judged(case: Case, done: Execution) -> Shown | None:
 
 def difference_of(case: Case, done: Execution) -> str | None:
     """What differs, in a few words; None where the answer is the rule's."""
-    if done.happened in ("crashed", "timed out"):
+    if done.happened == "timed out":
         return done.happened
+    if done.happened == "crashed":  # by another signal it is another fault
+        return f"crashed: {done.text.partition(':')[0]}"
     if done.happened != "answered":
         return None if case.refuses else f"{done.happened}: {without_numbers(done.text)}"
     if case.refuses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -54,6 +55,20 @@ class Result:
         return self.outcome is Outcome.PASS and not self.detail
 
 
+ON_CONTROL = "on the valid control: "
+"""How the detail begins of what came of the control, and not of the case."""
+
+
+def of_control(result: Result) -> bool:
+    """Whether it is the control that ended the process, or hung."""
+    return result.detail.startswith(ON_CONTROL)
+
+
+def ending(result: Result) -> str:
+    """The detail without how often that was, and without what it was of: what the process died of, of a crash."""
+    return re.sub(rf"^([0-9]+ of [0-9]+ runs: |{ON_CONTROL})", "", result.detail)
+
+
 def judge(case: Case, first: Execution, control: Execution | None = None, again: Sequence[Execution] = ()) -> Result:
     """The result of a case; `control` is what the backend did with `case.control`, where there is one.
 
@@ -77,7 +92,7 @@ def judge(case: Case, first: Execution, control: Execution | None = None, again:
         return result(Outcome.UNSTABLE, varied(case, executions))
     if obtained is None and control is not None and control.happened in ("crashed", "timed out"):
         outcome = Outcome.CRASH if control.happened == "crashed" else Outcome.TIMEOUT
-        return result(outcome, f"on the valid control: {control.text}")
+        return result(outcome, ON_CONTROL + control.text)
     if (obtained is None or nothing) and case.control is not None and control is not None:
         # A backend that refuses the valid model too has not shown that it knows the difference.
         if control.happened != "answered":
