@@ -204,3 +204,69 @@ class GuessesWhereItMustRefuse(Good):
                 return [np.full((1, 1, 2, 2), guess, inputs[0].dtype)]
 
         return Function(run)
+
+
+class OnRefusal(Good):
+    """Does something else where it should raise."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Function:
+        def run(inputs: Any) -> Any:
+            try:
+                return Good.prepare(model).run(inputs)
+            except Exception:
+                return cls.instead()
+
+        return Function(run)
+
+    @classmethod
+    def instead(cls) -> Any:
+        raise NotImplementedError
+
+
+class HangsOnRefusal(OnRefusal):
+    @classmethod
+    def instead(cls) -> Any:
+        time.sleep(3600)
+
+
+class GuessesOnRefusal(OnRefusal):
+    """Another number in every process."""
+
+    @classmethod
+    def instead(cls) -> Any:
+        return [np.full((1, 1, 1, 1), os.getpid(), np.float32)]
+
+
+class AlwaysZero(OnRefusal):
+    """The same number in every process."""
+
+    @classmethod
+    def instead(cls) -> Any:
+        return [np.zeros((1, 1, 1, 1), np.float32)]
+
+
+class CrashesOnValid(Good):
+    """Raises where it should, and dies of everything else."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Function:
+        def run(inputs: Any) -> Any:
+            Good.prepare(model).run(inputs)
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+        return Function(run)
+
+
+class TwoFaults(Good):
+    """What is great becomes greater, and what is negative smaller: two faults that no named answer explains."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Function:
+        def run(inputs: Any) -> Any:
+            outputs = [np.array(y) for y in Good.prepare(model).run(inputs)]
+            y = outputs[0]
+            outputs[0] = np.where(y > 5, y + 7, np.where(y < 0, y - 50, y)).astype(y.dtype)
+            return outputs
+
+        return Function(run)

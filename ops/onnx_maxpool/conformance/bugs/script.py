@@ -15,135 +15,49 @@ from onnx import helper
 
 from onnx_maxpool.conformance.backends import BACKENDS, locate
 from onnx_maxpool.conformance.backends.adapter import Adapter
+from onnx_maxpool.conformance.bugs.templates import (
+    ANSWER,
+    ANSWERS,
+    COMPARES,
+    LONGEST_RUN,
+    MAIN,
+    MEMORY,
+    RUNS,
+    SHOWS,
+    TEMPLATE,
+    VARIES,
+)
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.run.judge import Outcome, Result
+from onnx_maxpool.conformance.run.judge import Result
 from onnx_maxpool.types import Array, element_type, tensor_type
-
-TEMPLATE = '''"""{title}
-
-It needs {packages}. Exit code: 1 where the difference shows, 0 where it does not, 2 where it cannot be tried.
-"""
-
-import importlib.metadata
-import platform
-import sys
-import traceback
-{imports}
-import numpy as np
-import onnx
-from onnx import TensorProto, helper
-
-{runner}
-
-inf, nan = float("inf"), float("nan")
-
-
-def model():
-{model}
-
-
-def inputs():
-{inputs}
-
-
-{expected}
-
-{main}
-'''
-
-MAIN = """def main():
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in (*PACKAGES, "onnx", "numpy"))
-    print(f"{versions}, Python {platform.python_version()}, {platform.platform()}")
-    given = inputs()
-{shows}
-
-
-if __name__ == "__main__":
-    try:
-        code = main()
-    except Exception:
-        traceback.print_exc()
-        code = 2
-    sys.exit(code)"""
-
-COMPARES = """    outputs = [np.asarray(output) for output in run(model(), given) or ()]
-    shows = False
-    for name, wanted, got in zip(NAMES, expected(), outputs):
-        print(f"{name}: expected {wanted.dtype} {list(wanted.shape)}, got {got.dtype} {list(got.shape)}")
-        if got.dtype != wanted.dtype or got.shape != wanted.shape:
-            shows = True
-            continue
-        differs = (got != wanted) & ~((got != got) & (wanted != wanted))
-        for cell in np.argwhere(differs)[:10]:
-            print(f"  {name}{cell.tolist()} is {got[tuple(cell)]}, expected {wanted[tuple(cell)]}")
-        shows = shows or bool(differs.any())
-    if len(outputs) != len(NAMES):
-        print(f"{len(outputs)} outputs, expected {len(NAMES)}")
-        shows = True
-    print("The difference shows." if shows else "Equal: the difference does not show.")
-    return int(shows)"""
-
-RAISES = """    try:
-        [np.asarray(output) for output in run(model(), given) or ()]
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}")
-        print("The difference shows: an error where the model is valid.")
-        return 1
-    print("No error: the difference does not show.")
-    return 0"""
-
-ANSWERS = """    try:
-        outputs = [np.asarray(output) for output in run(model(), given) or ()]
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}")
-        print("An error, as expected: the difference does not show.")
-        return 0
-    print("expected an error, got", len(outputs), "outputs" if len(outputs) != 1 else "output")
-    for output in outputs:
-        print(f"  {output.dtype} {list(output.shape)}: {output.tolist()}")
-    print("The difference shows.")
-    return 1"""
-
-CRASHES = """    # The process that runs it ends, so that is another one. Its exit code says whether it came to the end.
-    done = 77
-    if sys.argv[1:] == ["run"]:
-        try:
-            [np.asarray(output) for output in run(model(), given) or ()]
-        except Exception:
-            traceback.print_exc()
-        return done
-    try:
-        code = subprocess.run([sys.executable, __file__, "run"], timeout=60).returncode
-    except subprocess.TimeoutExpired:
-        code = "none: it hangs"
-    print(f"exit code of the process that runs the model: {code}")
-    print("The difference does not show." if code == done else "The difference shows.")
-    return int(code != done)"""
-
-SHOWS = {
-    Outcome.ERROR: RAISES,
-    Outcome.CRASH: CRASHES,
-    Outcome.TIMEOUT: CRASHES,
-}
 
 
 def script(title: str, backend: str, result: Result) -> str:
     """The program's text."""
     case = result.case
-    shows = ANSWERS if case.refuses and result.outcome is not Outcome.CRASH else SHOWS.get(result.outcome, COMPARES)
+    shows = shows_of(result)
     runner, packages = runner_of(backend)
-    imports = "import subprocess\n" if shows is CRASHES else ""
+    runs = RUNS.get(result.outcome, 0)
     needed = ["NumPy", "onnx", *packages]
+    listed = f"{', '.join(needed[:-1])} and {needed[-1]}"
+    helpers = (MEMORY.format(runs=runs, seconds=LONGEST_RUN) if runs else "") + (ANSWER if shows is VARIES else "")
     return TEMPLATE.format(
         title=title,
-        packages=f"{', '.join(needed[:-1])} and {needed[-1]}",
-        imports=imports,
+        packages=listed,
+        imports="import os\nimport subprocess\n" if runs else "",
         runner=runner,
         model=indented(model_text(case.model())),
         inputs=indented(arrays_text(case.inputs)),
         expected=expected_text(case) if shows is COMPARES else "",
-        main=MAIN.replace("{shows}", shows),
+        main=helpers + MAIN.replace("{shows}", shows).replace("{packages}", listed),
     ).replace("\n\n\n\n", "\n\n\n")
+
+
+def shows_of(result: Result) -> str:
+    """What `main` does to show a difference."""
+    if result.outcome in RUNS:
+        return SHOWS[result.outcome]
+    return ANSWERS if result.case.refuses else SHOWS.get(result.outcome, COMPARES)
 
 
 def runner_of(backend: str) -> tuple[str, list[str]]:
