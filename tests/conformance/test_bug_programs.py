@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -180,3 +181,19 @@ def test_without_what_it_needs_a_program_cannot_be_tried(outcome: Outcome, tmp_p
     assert shown.returncode == 2
     assert shown.stdout.endswith("this program needs NumPy, onnx and onnxruntime\n"), shown.stdout
     assert shown.stderr == ""
+
+
+def test_only_what_is_otherwise_than_required_is_a_bug(tmp_path: Path) -> None:
+    """A search finds answers that the texts allow, and reports of older versions have what was not supported."""
+    level = "implementation-defined"
+    kinds = [
+        (Outcome.UNSUPPORTED, "required", 0),
+        (Outcome.PASS, level, 0),
+        (Outcome.FAIL, level, 0),
+        (Outcome.CRASH, level, 1),
+        (Outcome.CRASH, "required", 1),
+    ]
+    for i, (outcome, asked, expected) in enumerate(kinds):
+        result = Result(dataclasses.replace(VALID, level=asked), outcome, (), "SIGSEGV", None, 0.0)  # type: ignore[arg-type]
+        run = BackendRun("onnxruntime", {}, (), search=(result,))
+        assert len(write_bugs(tmp_path / str(i), run, lambda model, inputs: SEGV)) == expected

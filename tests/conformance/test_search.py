@@ -13,6 +13,7 @@ import onnx
 import pytest
 from support.private_faults import FAULTS, Right, backend
 
+from onnx_maxpool.cli.search import in_brief
 from onnx_maxpool.conformance import Outcome, all_cases
 from onnx_maxpool.conformance.oracle.answers import ANSWERS, RULES_OF, answers_of, is_open, rule_of
 from onnx_maxpool.conformance.oracle.maximum import evaluate
@@ -211,3 +212,20 @@ def test_a_search_ends_when_its_time_is_over() -> None:
     found = search(asking(Right), seconds=10, clock=clock)
     assert 10 <= found.seconds < 11
     assert 10 < found.cases < 80
+
+
+class LacksOddWidths(Right):
+    """Says of some maps that it does not support them, and is right otherwise."""
+
+    @classmethod
+    def prepare(cls, model: Any, device: str = "CPU", **_: Any) -> Any:
+        if model.graph.input[0].type.tensor_type.shape.dim[3].dim_value % 2:
+            raise NotImplementedError("odd width")
+        return Right.prepare(model)
+
+
+def test_what_is_not_supported_is_no_difference() -> None:
+    found = searched(LacksOddWidths, 100, ["MaxRoiPool"])
+    assert found.findings == []
+    assert 0 < found.unsupported < found.cases
+    assert f", {found.unsupported} not supported, 0 kinds of difference" in in_brief(found)

@@ -57,9 +57,10 @@ def searched(
 
 
 def in_brief(state: Search) -> str:
-    """`700 cases drawn, 2 kinds of difference`."""
+    """`700 cases drawn, 20 not supported, 2 kinds of difference`."""
     kinds = len(state.findings)
-    return f"{state.cases} cases drawn, {kinds} {'kind' if kinds == 1 else 'kinds'} of difference"
+    lacking = f", {state.unsupported} not supported" if state.unsupported else ""
+    return f"{state.cases} cases drawn{lacking}, {kinds} {'kind' if kinds == 1 else 'kinds'} of difference"
 
 
 def print_search(console: Console, run: BackendRun) -> None:

@@ -152,13 +152,15 @@ def put(execute: Execute, case: Case) -> Shown | None:
 
 
 def judged(case: Case, done: Execution) -> Shown | None:
-    """What a backend did otherwise; None where it is right."""
+    """What a backend did otherwise; None where it is right, or does not support it."""
     what = difference_of(case, done)
     return None if what is None else Shown(case, done, what)
 
 
 def difference_of(case: Case, done: Execution) -> str | None:
-    """What differs, in a few words; None where the answer is the rule's."""
+    """What differs, in a few words; None where the answer is the rule's, or the backend was not put to the question."""
+    if done.happened == "unsupported":
+        return None
     if done.happened == "timed out":
         return done.happened
     if done.happened == "crashed":  # by another signal it is another fault

@@ -184,24 +184,31 @@ class Divergence:
         return self.result.detail
 
 
-def divergences(run: BackendRun) -> Iterator[Divergence]:
-    """What a backend does otherwise: one for each operator, rule and answer, then all that a search found.
+def differs(result: Result) -> bool:
+    """Whether a backend does otherwise than required.
 
     What it does not support is no answer. A crash or a hang answers no question, open or not.
     """
+    if result.outcome in (Outcome.PASS, Outcome.UNSUPPORTED):
+        return False
+    return result.case.required or result.outcome in (Outcome.CRASH, Outcome.TIMEOUT)
+
+
+def divergences(run: BackendRun) -> Iterator[Divergence]:
+    """What a backend does otherwise: one for each operator, rule and answer, then all that a search found.
+
+    A search finds answers to open questions too.
+    """
     found: dict[tuple[object, ...], list[Result]] = {}
-    for result in run.results:
-        if result.outcome in (Outcome.PASS, Outcome.UNSUPPORTED):
-            continue
-        if not result.case.required and result.outcome not in (Outcome.CRASH, Outcome.TIMEOUT):
-            continue
+    for result in filter(differs, run.results):
         key = (result.case.operator, result.outcome, result.case.rules[0], result.answers)
         found.setdefault(key, []).append(result)
     for results in found.values():
         smallest = min(results, key=lambda result: result.case.cells)
         yield Divergence(smallest, len(results) - 1)
     for result in run.search:
-        yield Divergence(result, 0)
+        if result.outcome is not Outcome.UNSUPPORTED:
+            yield Divergence(result, 0)
 
 
 @dataclass(frozen=True)

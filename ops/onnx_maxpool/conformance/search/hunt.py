@@ -35,6 +35,8 @@ class Search:
     seed: int
     cases: int = 0
     """How many cases were drawn and put to the backend."""
+    unsupported: int = 0
+    """How many of these it does not support."""
     seconds: float = 0.0
     findings: list[Finding] = field(default_factory=list)
     lacking: list[Target] = field(default_factory=list)
@@ -153,6 +155,7 @@ class _Hunt:
         """Say what is new in a case."""
         shown = judged(case, done)
         self.done.cases += 1
+        self.done.unsupported += done.happened == "unsupported"
         if shown is not None:
             self.examine(shown)
         self.done.seconds = self.elapsed
