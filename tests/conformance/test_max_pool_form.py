@@ -13,6 +13,7 @@ from support.older_runtimes import onnx_is_before, runtime_is_before
 
 from onnx_maxpool.conformance import Case, Outcome, all_cases
 from onnx_maxpool.conformance.case import CannotAskError, same
+from onnx_maxpool.conformance.reduction.candidates import smaller_sizes, with_attributes
 from onnx_maxpool.conformance.report.records import json_report
 from onnx_maxpool.conformance.run.execution import UnsupportedError, execute
 from onnx_maxpool.conformance.run.runner import BackendRun, run_cases
@@ -54,6 +55,23 @@ def test_what_only_directmls_text_settles_is_an_open_question() -> None:
 
 def named(name: str) -> Case:
     return next(case for case in CASES if case.name == name)
+
+
+def has_strides(case: Case) -> bool:
+    return "strides" in {attribute.name for attribute in case.model().graph.node[0].attribute}
+
+
+def test_one_case_asks_for_the_default_strides_and_the_others_write_them() -> None:
+    without = [name for name, form in FORMS.items() if not has_strides(form)]
+    assert without == ["max_pooling1_5_strides_absent"]
+    assert all(has_strides(form.control) for form in FORMS.values() if form.control is not None)
+
+
+def test_a_reduction_keeps_strides() -> None:
+    form = FORMS["max_pooling1_5_strides"]
+    reduced = list(smaller_sizes(with_attributes(form, strides=[1, 1], start_padding=[0, 0]), None))
+    assert reduced
+    assert all(has_strides(case) for case in reduced)
 
 
 @pytest.mark.parametrize("case", ANSWERABLE, ids=lambda case: case.name)

@@ -5,6 +5,9 @@ whole input in row-major order (`storage_order` 0). They differ in the names of 
 which is int64 in ai.onnx, in the element types, and in equal values: only DirectML's text says whose index it is.
 MaxPool's `ceil_mode`, `dilations` and `auto_pad` have no counterpart, and keep their defaults.
 
+Strides are written where MaxPooling1 leaves them out, so that a backend that needs them fails in the one case that asks
+for their default.
+
 Some backends have MaxPool without its second output. These are asked what is not about the index without it.
 """
 
@@ -79,6 +82,11 @@ def with_index(outputs: Outputs) -> Outputs:
     return (*outputs[:1], *(index.astype(np.int64) for index in outputs[1:]))
 
 
+def with_default_strides(case: Case) -> AsMaxPool:
+    """As `as_max_pool` does it, but without strides where the case has none: their default is what it asks about."""
+    return as_max_pool(case)
+
+
 @lru_cache(maxsize=256)  # so that cases that share a control go on to do so
 def as_max_pool(case: Case) -> AsMaxPool:
     """A case of MaxPooling1 as MaxPool. Raises CannotAskError where ai.onnx has no words for it."""
@@ -90,6 +98,8 @@ def as_max_pool(case: Case) -> AsMaxPool:
             raise CannotAskError(f"{TITLE} does not have the type {element_type(x)}")
     settled = {**_fields(case), "control": case.control and as_max_pool(case.control)}
     settled["restate"] = without_index if len(case.outputs) > 1 else None
+    if case.restate is not with_default_strides:
+        settled["attributes"] = {"strides": [1] * (case.inputs["X"].ndim - 2), **case.attributes}
     if case.asks[:1] == (OPEN,):
         settled["level"] = OURS
     asked = AsMaxPool(**settled)

@@ -12,7 +12,7 @@ import numpy as np
 from onnx_maxpool.conformance.case import Case, Level
 from onnx_maxpool.conformance.cases._building import INF, OURS, both, line, make, refusal, rising
 from onnx_maxpool.conformance.cases._indexed import in_type, shared_cases
-from onnx_maxpool.conformance.cases._max_pool import as_max_pool
+from onnx_maxpool.conformance.cases._max_pool import as_max_pool, with_default_strides
 from onnx_maxpool.hashing import integers
 from onnx_maxpool.operators.registry import OperatorVersion, versions_of
 from onnx_maxpool.types import Array
@@ -76,6 +76,8 @@ def windows(version: OperatorVersion) -> Iterator[Case]:
     yield case(
         "strides", "Are strides given per dimension, height first?", "P2, P4", both(5, 7), (1, 2), strides=[2, 3]
     )
+    absent = case("strides_absent", "Does a window slide by 1 where no strides are given?", "P2", both(3, 4), (2, 2))
+    yield replace(absent, restate=with_default_strides)
     yield case("stride_beyond_window", "Are cells between windows left out?", "P4", both(1, 7), (1, 1), strides=[1, 3])
     yield case(
         "size_rounded_down",
