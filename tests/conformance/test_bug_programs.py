@@ -79,7 +79,7 @@ def test_the_page_says_where_it_did_not_show_again(tmp_path: Path) -> None:
     run = BackendRun("onnxruntime", {}, (judge(VALID, SEGV),))
     (home,) = write_bugs(tmp_path, run, one_after_the_other(ABRT))
     page = (home / "README.md").read_text()
-    assert "It did not show again where this case ran alone" in page
+    assert "It did not show again where this case ran by itself" in page
     assert "SIGSEGV" in page
     assert "SIGABRT" not in page
 
@@ -170,6 +170,38 @@ def test_a_program_for_what_is_unstable_runs_it_several_times(tmp_path: Path) ->
     shown = ran(home / "reproduce.py")
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert shown.stdout.endswith("1 different answers to the same model and inputs\nThe difference does not show.\n")
+
+
+GROWS = """
+import time
+
+
+class Grows:
+    @staticmethod
+    def prepare(model):
+        return Grows()
+
+    def run(self, inputs):
+        blocks = []
+        while len(blocks) < 100:
+            blocks.append(b"x" * 10_000_000)
+            time.sleep(0.01)
+"""
+
+
+def test_a_program_for_what_takes_too_much_memory_ends_it(tmp_path: Path) -> None:
+    result = judge(VALID, Execution("crashed", text="took more than 0.5 GB of memory"))
+    done = Execution("crashed", text="took more than 0.5 GB of memory")
+    (home,) = write_bugs(tmp_path, BackendRun("grows:Grows", {}, (result,)), lambda model, inputs: done)
+    assert "takes more than 0.5 GB of memory" in (home / "README.md").read_text()
+    (home / "grows.py").write_text(GROWS)
+    shown = ran(home / "reproduce.py")
+    assert shown.returncode == 1, shown.stdout + shown.stderr
+    assert shown.stdout.endswith("The difference shows.\n")
+    (home / "grows.py").write_text(GROWS.replace("100", "1"))
+    assert ran(home / "reproduce.py").returncode == 0
+    (home / "grows.py").write_text(GROWS.replace("import time", "import no_such_module"))
+    assert ran(home / "reproduce.py").returncode == 2
 
 
 @pytest.mark.parametrize("outcome", [o for o in Outcome if o not in (Outcome.PASS, Outcome.UNSUPPORTED)])

@@ -147,6 +147,7 @@ def test_the_command_leaves_a_folder_that_holds_something(capsys: pytest.Capture
         (["--backend", "none", "--case", SEVERAL], "none: expected one of native"),
         (["--backend", "os:path", "--case", SEVERAL], "os:path: expected a class of onnx.backend.base.Backend"),
         (["--time-limit", "nan"], "--time-limit nan: expected 0.1 to 86400 seconds"),
+        (["--memory", "0"], "--memory 0: expected 0.1 to 100000 GB"),
         (["--html", "."], ". is a folder, expected a file"),
     ],
 )

@@ -16,10 +16,13 @@ import onnx
 import pytest
 import typing_extensions
 
+from onnx_maxpool.cli.limits import memory_limit
 from onnx_maxpool.conformance import Outcome, all_cases, run_backend
 from onnx_maxpool.conformance.backends import BackendError
 from onnx_maxpool.conformance.report.formats import html
+from onnx_maxpool.conformance.run.memory import default_limit, resident, there_is
 from onnx_maxpool.conformance.run.serving import decode, encode
+from onnx_maxpool.errors import InputError
 
 pytestmark = pytest.mark.slow("starts processes and ends them")
 
@@ -181,6 +184,7 @@ def wait_for(condition: object, seconds: float = 60) -> None:
 ENDINGS = """
 import multiprocessing
 import os
+import struct
 import subprocess
 import time
 
@@ -209,6 +213,47 @@ class Talks(Backend):
         os.abort()
 
 
+def sockets():
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            if os.readlink(f"/proc/self/fd/{number}").startswith("socket"):
+                yield int(number)
+        except OSError:
+            pass
+
+
+class HangsUp(Backend):
+    seconds = 3
+
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        for number in sockets():
+            os.close(number)
+        time.sleep(cls.seconds)
+        os._exit(3)
+
+
+class HangsUpForEver(HangsUp):
+    seconds = 3600
+
+
+class BeginsToAnswer(Backend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        for number in sockets():
+            os.write(number, struct.pack("!i", 1000) + b"x")
+        time.sleep(3600)
+
+
+class Grows(Backend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        blocks = []
+        while len(blocks) < 500:
+            blocks.append(b"x" * 10_000_000)
+            time.sleep(0.01)
+
+
 class Says(Backend):
     @classmethod
     def prepare(cls, model, device="CPU", **options):
@@ -233,6 +278,52 @@ def test_what_a_backend_has_started_ends_with_it(endings: Path) -> None:
 def test_a_crash_is_one_though_a_process_that_was_forked_lives_on() -> None:
     (result, *_) = run_backend("endings:Forks", CASES[:1], time_limit=60, repeat=1).results
     assert (result.outcome, result.detail) == (Outcome.CRASH, "SIGABRT")
+
+
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="the backend finds its socket in /proc")
+
+
+@only_linux
+@pytest.mark.usefixtures("endings")
+def test_a_backend_that_hangs_up_is_left_to_end_by_itself() -> None:
+    (result, *_) = run_backend("endings:HangsUp", CASES[:1], repeat=1).results
+    assert (result.outcome, result.detail) == (Outcome.CRASH, "exit code 3")
+
+
+@only_linux
+@pytest.mark.usefixtures("endings")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("HangsUpForEver", "it hangs up and does not end within 1 s"),
+        ("BeginsToAnswer", "no whole answer within 1 s"),
+    ],
+)
+def test_a_backend_that_gives_no_whole_answer_is_a_hang(name: str, words: str) -> None:
+    (result, *_) = run_backend(f"endings:{name}", CASES[:1], time_limit=1, repeat=1).results
+    assert (result.outcome, result.detail) == (Outcome.TIMEOUT, words)
+
+
+@pytest.mark.usefixtures("endings")
+def test_a_backend_that_takes_too_much_memory_is_ended_and_the_run_goes_on() -> None:
+    results = run_backend("endings:Grows", CASES[:2], repeat=1, memory_limit=0.5e9).results
+    assert [(result.outcome, result.detail) for result in results] == [
+        (Outcome.CRASH, "took more than 0.5 GB of memory")
+    ] * 2
+
+
+def test_where_no_memory_can_be_watched_the_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnx_maxpool.conformance.run.memory.resident", lambda process: None)
+    run = run_backend("reference", CASES[:1], repeat=1)
+    assert run.environment["memory limit"] == "none: the system does not tell what a process takes"
+    with pytest.raises(InputError, match="--memory 1: expected /proc or ps"):
+        memory_limit(1.0)
+
+
+def test_the_default_limit_is_half_of_what_there_is() -> None:
+    assert resident(os.getpid()) in range(10**7, 10**11)
+    assert default_limit() == there_is() / 2
+    assert 10**8 < there_is() < 10**14
 
 
 @pytest.mark.usefixtures("endings")

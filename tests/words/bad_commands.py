@@ -168,6 +168,11 @@ BAD_COMMANDS = (
         "--time-limit nan: expected 0.1 to 86400 seconds",
     ),
     BadCommand(
+        "a memory limit of nothing",
+        "conformance --memory 0",
+        "--memory 0: expected 0.1 to 100000 GB",
+    ),
+    BadCommand(
         "an unknown operator",
         "conformance --operator Relu",
         f"--operator Relu: expected one of {OPERATORS.replace(' or', ',')}",

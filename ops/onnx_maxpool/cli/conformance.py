@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand
 
+from onnx_maxpool.cli.limits import Conditions, check_time_limit, memory_limit
 from onnx_maxpool.cli.outputs import prepare_files
 from onnx_maxpool.cli.reports import STDOUT, Reports, bugs_of, check_extra, prepare_bugs
 from onnx_maxpool.cli.search import check_search, print_search, searched
@@ -52,9 +53,6 @@ PLURALS = {
 
 LONGEST_LINE = 10_000
 
-SHORTEST, LONGEST = 0.1, 86400.0
-"""Of `--time-limit`."""
-
 
 class ConformanceCommand(TyperCommand):
     """The command with one thing that Typer has no words for: `--json` without a file is stdout."""
@@ -85,6 +83,14 @@ def conformance(
     time_limit: Annotated[
         float, typer.Option(help="End a case after this many seconds; its outcome is then timeout.")
     ] = 60.0,
+    memory: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GB",
+            help="End a case if the backend's process takes more memory than this; its outcome is then crash. "
+            "The default is half of the machine's memory.",
+        ),
+    ] = None,
     python: Annotated[
         str | None,  # no Path, which would make ./python one that is looked for elsewhere
         typer.Option(
@@ -171,8 +177,8 @@ def conformance(
     count too. With --expect, the exit code is 0 if every outcome is the expected one. Otherwise it is 1. It is 2 if
     the command line is wrong, a file cannot be read or written, or a backend cannot be imported.
     """
-    if not SHORTEST <= time_limit <= LONGEST:  # which a NaN is not either
-        raise InputError(f"--time-limit {time_limit:g}: expected {SHORTEST:g} to {LONGEST:g} seconds")
+    check_time_limit(time_limit)
+    conditions = Conditions(time_limit, memory_limit(memory), python)
     cases = chosen_cases(operator or [], case)
     to_stdout = json_file == STDOUT
     console = Console(highlight=False, stderr=to_stdout)
@@ -209,9 +215,9 @@ def conformance(
     if expected is not None:
         check_expected(str(expect), expected, [*names, *(run.backend for part in others for run in part)])
 
-    runs = [run_with_progress(name, cases, time_limit, python, repeat) for name in names]
+    runs = [run_with_progress(name, cases, conditions, repeat) for name in names]
     if search is not None:
-        runs = [searched(run, search, seed, operator or [], time_limit, python) for run in runs]
+        runs = [searched(run, search, seed, operator or [], conditions) for run in runs]
     own, runs = runs, merged([runs, *others])
     # Before anything is printed: whoever reads it may stop, and so end this process.
     written = list(Reports(html, json_file, junit, markdown).write(runs, expected, before))
@@ -221,7 +227,7 @@ def conformance(
         print_changes(console, all_changes(runs, before[0]), f"since {before[1].get('date', 'the earlier run')}")
     print_written(console, written)
     if bugs is not None:
-        print_written(console, bugs_of(own, bugs, time_limit, python))
+        print_written(console, bugs_of(own, bugs, conditions))
     if save_expected is not None:
         write_expected(save_expected, runs)
         print_written(console, [save_expected])
@@ -261,9 +267,7 @@ def chosen_cases(operators: Sequence[str], pattern: str) -> list[Case]:
     return cases
 
 
-def run_with_progress(
-    name: str, cases: Sequence[Case], time_limit: float, python: str | None, repeat: int | None
-) -> BackendRun:
+def run_with_progress(name: str, cases: Sequence[Case], conditions: Conditions, repeat: int | None) -> BackendRun:
     """A backend's run, with a bar on stderr."""
     with bar() as progress:
         task = progress.add_task(printable(name), total=executions(cases, repeat))
@@ -271,7 +275,15 @@ def run_with_progress(
         def advance(case: Case) -> None:
             progress.update(task, advance=1, description=printable(f"{name} {case.name}"))
 
-        return run_backend(name, cases, time_limit=time_limit, python=python, repeat=repeat, progress=advance)
+        return run_backend(
+            name,
+            cases,
+            time_limit=conditions.time_limit,
+            memory_limit=conditions.memory_limit,
+            python=conditions.python,
+            repeat=repeat,
+            progress=advance,
+        )
 
 
 def export_cases(folder: Path, cases: Sequence[Case]) -> int:

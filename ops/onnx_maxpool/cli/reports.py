@@ -11,12 +11,12 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+from onnx_maxpool.cli.limits import Conditions
 from onnx_maxpool.conformance.bugs import write_bugs
 from onnx_maxpool.conformance.report.expected import Outcomes
 from onnx_maxpool.conformance.report.records import json_report
 from onnx_maxpool.conformance.run.judge import Result
 from onnx_maxpool.conformance.run.runner import BackendRun
-from onnx_maxpool.conformance.run.worker import Worker
 from onnx_maxpool.errors import InputError, printable
 
 STDOUT = Path("-")
@@ -74,7 +74,7 @@ def prepare_bugs(folder: Path | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def bugs_of(runs: Sequence[BackendRun], folder: Path, time_limit: float, python: str | None) -> list[Path]:
+def bugs_of(runs: Sequence[BackendRun], folder: Path, conditions: Conditions) -> list[Path]:
     """Write a folder for each divergence, with what it is at on stderr; the folders."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), TimeElapsedColumn())
@@ -86,6 +86,6 @@ def bugs_of(runs: Sequence[BackendRun], folder: Path, time_limit: float, python:
             def advance(result: Result, name: str = run.backend) -> None:
                 progress.update(task, description=printable(f"{name} reducing {result.case.name}"))
 
-            with Worker(run.backend, time_limit, python) as worker:
+            with conditions.worker(run.backend) as worker:
                 written += write_bugs(folder, run, worker.execute, advance)
     return written

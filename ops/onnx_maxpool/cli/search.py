@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from onnx_maxpool.cli.limits import Conditions
 from onnx_maxpool.conformance.run.runner import BackendRun
-from onnx_maxpool.conformance.run.worker import Worker
 from onnx_maxpool.errors import InputError, printable
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def check_search(seconds: float | None) -> None:
 
 
 def searched(
-    run: BackendRun, seconds: float, seed: int, operators: Sequence[str], time_limit: float, python: str | None
+    run: BackendRun, seconds: float, seed: int, operators: Sequence[str], conditions: Conditions
 ) -> BackendRun:
     """The run with what a search of its backend finds, with a bar on stderr."""
     from onnx_maxpool.conformance.search import search
@@ -42,7 +42,7 @@ def searched(
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with (
-        Worker(run.backend, time_limit, python) as worker,
+        conditions.worker(run.backend) as worker,
         Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
     ):
         task = progress.add_task(printable(run.backend), total=seconds)

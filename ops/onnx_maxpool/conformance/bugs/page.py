@@ -8,7 +8,8 @@ from onnx import helper
 
 from onnx_maxpool.conformance.bugs.derivation import derivation, listed_array, refusal
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.run.judge import Outcome, Result
+from onnx_maxpool.conformance.run.judge import Outcome, Result, memory_limit_of
+from onnx_maxpool.conformance.run.memory import GB
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.errors import printable
@@ -22,6 +23,9 @@ def title(backend: str, result: Result) -> str:
 
 def said(result: Result) -> str:
     """What a backend does, in a few words."""
+    limit = memory_limit_of(result)
+    if limit is not None:
+        return f"takes more than {limit / GB:.3g} GB of memory"
     if result.outcome is Outcome.CRASH:
         return "ends the process"
     if result.outcome is Outcome.TIMEOUT:
@@ -60,7 +64,7 @@ def page(
 def _reservations(result: Result, again: bool) -> Iterator[str]:
     if not again and result.outcome is not Outcome.UNSTABLE:
         yield (
-            "It did not show again where this case ran alone, so the case is not reduced. It may depend on what the "
+            "It did not show again where this case ran by itself, so the case is not reduced. It may depend on what the "
             "process ran before."
         )
 

@@ -19,16 +19,19 @@ from onnx_maxpool.conformance.bugs.templates import (
     ANSWER,
     ANSWERS,
     COMPARES,
+    GROWS,
+    IMPORTS,
     LONGEST_RUN,
     MAIN,
     MEMORY,
+    RESIDENT,
     RUNS,
     SHOWS,
     TEMPLATE,
     VARIES,
 )
 from onnx_maxpool.conformance.case import Case
-from onnx_maxpool.conformance.run.judge import Result
+from onnx_maxpool.conformance.run.judge import Result, memory_limit_of
 from onnx_maxpool.types import Array, element_type, tensor_type
 
 
@@ -37,27 +40,36 @@ def script(title: str, backend: str, result: Result) -> str:
     case = result.case
     shows = shows_of(result)
     runner, packages = runner_of(backend)
-    runs = RUNS.get(result.outcome, 0)
     needed = ["NumPy", "onnx", *packages]
     listed = f"{', '.join(needed[:-1])} and {needed[-1]}"
-    helpers = (MEMORY.format(runs=runs, seconds=LONGEST_RUN) if runs else "") + (ANSWER if shows is VARIES else "")
     return TEMPLATE.format(
         title=title,
         packages=listed,
-        imports="import os\nimport subprocess\n" if runs else "",
+        imports=IMPORTS.get(shows, ""),
         runner=runner,
         model=indented(model_text(case.model())),
         inputs=indented(arrays_text(case.inputs)),
         expected=expected_text(case) if shows is COMPARES else "",
-        main=helpers + MAIN.replace("{shows}", shows).replace("{packages}", listed),
+        main=helpers_of(result, shows) + MAIN.replace("{shows}", shows).replace("{packages}", listed),
     ).replace("\n\n\n\n", "\n\n\n")
 
 
 def shows_of(result: Result) -> str:
     """What `main` does to show a difference."""
+    if memory_limit_of(result) is not None:
+        return GROWS
     if result.outcome in RUNS:
         return SHOWS[result.outcome]
     return ANSWERS if result.case.refuses else SHOWS.get(result.outcome, COMPARES)
+
+
+def helpers_of(result: Result, shows: str) -> str:
+    """Functions that `main` calls, and numbers that it goes by."""
+    if shows is GROWS:
+        return RESIDENT.format(limit=int(memory_limit_of(result) or 0), seconds=LONGEST_RUN)
+    if result.outcome not in RUNS:
+        return ""
+    return MEMORY.format(runs=RUNS[result.outcome], seconds=LONGEST_RUN) + (ANSWER if shows is VARIES else "")
 
 
 def runner_of(backend: str) -> tuple[str, list[str]]:

@@ -146,6 +146,43 @@ VARIES = """    # Each process answers twice.
     print("The difference shows." if len(answers) > 1 else "The difference does not show.")
     return int(len(answers) > 1)"""
 
+GROWS = """    # Another process runs it, which is ended where it takes more than LIMIT bytes.
+    done, cannot = 77, 78
+    if sys.argv[1:] == ["run"]:
+        try:
+            [np.asarray(output) for output in run(model(), given) or ()]
+        except ImportError:
+            traceback.print_exc()
+            return cannot
+        except Exception:
+            traceback.print_exc()
+        return done
+    process = subprocess.Popen([sys.executable, __file__, "run"])
+    most, end = 0, time.monotonic() + SECONDS
+    while process.poll() is None and most <= LIMIT and time.monotonic() < end:
+        most = max(most, resident(process.pid))
+        time.sleep(0.05)
+    process.kill()
+    if process.wait() == cannot:
+        return 2
+    print(f"the process that runs the model took {most / 1e9:.3g} GB of memory, expected {LIMIT / 1e9:.3g} at most")
+    print("The difference shows." if most > LIMIT else "The difference does not show.")
+    return int(most > LIMIT)"""
+
+RESIDENT = """LIMIT, SECONDS = {limit}, {seconds}
+
+
+def resident(process):
+    # The bytes of memory that a process takes.
+    try:
+        with open(f"/proc/{{process}}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        done = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], stdout=subprocess.PIPE, text=True)
+        return 1024 * int(done.stdout or 0)
+
+"""
+
 MEMORY = """RUNS, SECONDS = {runs}, {seconds}
 
 
@@ -174,6 +211,13 @@ SHOWS = {
     Outcome.UNSTABLE: VARIES,
 }
 """What `main` does, by the outcome. Else a refusal has `ANSWERS`, and what has outputs `COMPARES`."""
+
+IMPORTS = {
+    CRASHES: "import os\nimport subprocess\n",
+    VARIES: "import os\nimport subprocess\n",
+    GROWS: "import os\nimport subprocess\nimport time\n",
+}
+"""What `main` and its helpers need."""
 
 RUNS = {Outcome.CRASH: 3, Outcome.TIMEOUT: 1, Outcome.UNSTABLE: 5}
 """How many processes a program starts, at most."""

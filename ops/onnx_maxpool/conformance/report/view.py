@@ -69,7 +69,7 @@ OUTCOMES = {
     Outcome.PASS: "The rule's answer; where the texts leave the question open, any answer that has a name.",
     Outcome.FAIL: "Another answer.",
     Outcome.ERROR: "An error where there is an answer, or neither outputs nor an error where an error is expected.",
-    Outcome.CRASH: "The process died.",
+    Outcome.CRASH: "The process died, or took too much memory.",
     Outcome.TIMEOUT: "No answer within the time limit.",
     Outcome.UNSTABLE: "Another answer when the question was repeated. No name is given to what it may be.",
     Outcome.UNSUPPORTED: "The backend lacks the operator, the version or the type: the question was not asked.",

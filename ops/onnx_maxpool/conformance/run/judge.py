@@ -9,6 +9,7 @@ from enum import Enum
 
 from onnx_maxpool.conformance.case import Case, same
 from onnx_maxpool.conformance.run.execution import Execution
+from onnx_maxpool.conformance.run.memory import limit_in
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.types import Array
 
@@ -25,7 +26,7 @@ class Outcome(str, Enum):
     UNSUPPORTED = "unsupported"
     """The backend does not have the operator, the version or the type: it was not put to the question."""
     CRASH = "crash"
-    """The process died."""
+    """The process died, or took too much memory."""
     TIMEOUT = "timeout"
     """No answer within the time limit."""
     UNSTABLE = "unstable"
@@ -67,6 +68,11 @@ def of_control(result: Result) -> bool:
 def ending(result: Result) -> str:
     """The detail without how often that was, and without what it was of: what the process died of, of a crash."""
     return re.sub(rf"^([0-9]+ of [0-9]+ runs: |{ON_CONTROL})", "", result.detail)
+
+
+def memory_limit_of(result: Result) -> float | None:
+    """The bytes of memory that the process took more than, where it was ended for that."""
+    return limit_in(result.detail) if result.outcome is Outcome.CRASH else None
 
 
 def judge(case: Case, first: Execution, control: Execution | None = None, again: Sequence[Execution] = ()) -> Result:

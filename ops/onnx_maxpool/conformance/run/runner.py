@@ -123,13 +123,15 @@ def run_backend(
     python: str | os.PathLike[str] | None = None,
     repeat: int | None = None,
     progress: Callable[[Case], None] | None = None,
+    memory_limit: float | None = None,
 ) -> BackendRun:
     """Run cases on a backend in a process of its own: `name` is of `BACKENDS` or `module:Class`.
 
     `time_limit` is in seconds for a case. `python` is another environment's interpreter, to run the backend there.
     `repeat` is how often each case runs; `repeats` has the default. Each repetition is a process of its own, which
     takes the cases in the opposite order, and in which glibc fills memory with other bytes: so what is read out of
-    bounds is another value. `progress` is called after each execution of a case.
+    bounds is another value. `progress` is called after each execution of a case. `memory_limit` is in bytes, by default
+    half of the machine's memory.
 
     Raises BackendError where the backend cannot be imported.
     """
@@ -140,7 +142,7 @@ def run_backend(
     environment: Mapping[str, str] = {}
     for round_ in range(max((repeats(case, repeat) for case in cases), default=1)):
         chosen = [i for i, case in enumerate(cases) if repeats(case, repeat) > round_]
-        with Worker(name, time_limit, python, memory_settings(round_)) as worker:
+        with Worker(name, time_limit, python, memory_settings(round_), memory_limit) as worker:
             for i in chosen if round_ % 2 == 0 else reversed(chosen):
                 if round_:
                     asked[i].again(worker.execute)

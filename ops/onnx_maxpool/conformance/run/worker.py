@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -20,14 +20,16 @@ from typing import Any, cast
 import onnx
 
 from onnx_maxpool.conformance.backends import BACKENDS, BackendError, locate
-from onnx_maxpool.conformance.run import serving
+from onnx_maxpool.conformance.run import memory, serving
 from onnx_maxpool.conformance.run.execution import Execution, Happened
 from onnx_maxpool.types import Array
 
 START_SECONDS = 180.0
 """How long a backend may take to be imported."""
-LOOK_SECONDS = 0.2
-"""How often to look whether its process is there."""
+SPARE_SECONDS = 5.0
+"""How much longer than the time limit an answer may take that has begun."""
+LOOK_SECONDS = 0.1
+"""How often to look whether its process is there, and what memory it takes."""
 LOG_END = 1 << 16
 """Bytes of what a process wrote that are looked at."""
 LONGEST_WORDS = 600
@@ -42,7 +44,9 @@ class Worker:
 
     Use it as a context manager. Raises BackendError where the backend cannot be imported. `python` is another
     environment's interpreter, which needs onnx and NumPy; the backend's runtime is imported there. `settings` are
-    environment variables that are set for the processes.
+    environment variables that are set for the processes. `memory_limit` is in bytes, by default half of the machine's
+    memory: a process that takes more is ended. Where the system does not tell what a process takes, `environment` says
+    that there is no limit.
 
     Nothing stays behind: the processes' temporary files lie in a folder that goes with the worker, their output in a
     file without a name, what a process has started is ended with it, and on Linux it ends with its parent.
@@ -54,9 +58,11 @@ class Worker:
         time_limit: float,
         python: str | os.PathLike[str] | None = None,
         settings: Mapping[str, str] | None = None,
+        memory_limit: float | None = None,
     ) -> None:
         self.name = name
         self.time_limit = time_limit
+        self.memory_limit = memory_limit or memory.default_limit()
         self.python = python
         self.description: dict[str, str] = {}
         """What the backend says about itself, once it is started."""
@@ -95,20 +101,42 @@ class Worker:
         """Run a model on inputs, within the time limit."""
         connection = self._connection or self._start()
         start = time.perf_counter()
-        try:
-            connection.send((model.SerializeToString(), [serving.encode(array) for array in inputs.values()], "CPU"))
-            if not self._hears(connection, self.time_limit):
-                self._stop()
-                return Execution("timed out", text=f"no answer within {self.time_limit:g} s", seconds=self.time_limit)
-            happened, outputs, text = cast(serving.Answer, connection.recv())
-        except (EOFError, OSError):
-            return Execution("crashed", text=self._stop(), seconds=time.perf_counter() - start)
+        message = model.SerializeToString(), [serving.encode(array) for array in inputs.values()], "CPU"
+        with _cut_off(connection, self.time_limit + SPARE_SECONDS) as was_cut:
+            try:
+                connection.send(message)
+                if not self._hears(connection, self.time_limit):
+                    self._stop()
+                    text = f"no answer within {self.time_limit:g} s"
+                    return Execution("timed out", text=text, seconds=self.time_limit)
+                happened, outputs, text = cast(serving.Answer, connection.recv())
+            except memory.TooMuchMemoryError as error:
+                self._stop(wait=0)
+                return Execution("crashed", text=str(error), seconds=time.perf_counter() - start)
+            except (EOFError, OSError):
+                return self._hung_up(time.perf_counter() - start, was_cut.is_set())
         seconds = time.perf_counter() - start
         try:
             arrays = tuple(map(serving.decode, outputs))
         except TypeError as error:
             return Execution("raised", text=f"an output of a type that is not known: {error}", seconds=seconds)
         return Execution(cast(Happened, happened), arrays, text, seconds)
+
+    def _hung_up(self, seconds: float, was_cut: bool) -> Execution:
+        """What came of a process that gives no whole answer: it ends by itself, or it hangs."""
+        assert self._process is not None
+        if was_cut:
+            self._stop()
+            return Execution("timed out", text=f"no whole answer within {self.time_limit:g} s", seconds=seconds)
+        start = time.perf_counter()
+        try:
+            # What it ends with is its own only if it is left to end.
+            self._process.wait(max(self.time_limit - seconds, SPARE_SECONDS))
+        except subprocess.TimeoutExpired:
+            self._stop()
+            text = f"it hangs up and does not end within {self.time_limit:g} s"
+            return Execution("timed out", text=text, seconds=self.time_limit)
+        return Execution("crashed", text=self._stop(), seconds=seconds + time.perf_counter() - start)
 
     def _start(self) -> Connection:
         self._log.seek(0)
@@ -138,16 +166,22 @@ class Worker:
             connection.send(self._start_message)
             came = self._hears(connection, START_SECONDS)
             answer = connection.recv() if came else f"{self.name} did not start within {START_SECONDS:g} s"
+        except memory.TooMuchMemoryError as error:
+            answer = f"{self.name} {error} while it was imported"
         except (EOFError, OSError):
-            answer = f"{self.name} died while it was imported: {self._stop()}"
+            answer = f"{self.name} died while it was imported: {self._stop(SPARE_SECONDS)}"
         if isinstance(answer, str):
             self._stop()
             raise BackendError(answer)
         self.description, self.environment = answer
+        if not memory.can_tell():
+            self.environment["memory limit"] = "none: the system does not tell what a process takes"
         return connection
 
     def _hears(self, connection: Connection, seconds: float) -> bool:
         """Whether an answer comes in time. Raises EOFError where the process ends without one.
+
+        Raises TooMuchMemoryError where it takes too much.
 
         Its end alone does not show in the connection: a process that it has forked may hold that open.
         """
@@ -155,24 +189,30 @@ class Worker:
         while not connection.poll(min(max(end - time.monotonic(), 0), LOOK_SECONDS)):
             if self._process is not None and self._process.poll() is not None and not connection.poll():
                 raise EOFError
+            if self._process is not None and (memory.resident(self._process.pid) or 0) > self.memory_limit:
+                raise memory.TooMuchMemoryError(self.memory_limit)
             if time.monotonic() >= end:
                 return False
         return True
 
-    def _stop(self) -> str:
-        """End the process; how it ended, with the last line that it wrote."""
+    def _stop(self, wait: float = 1.0) -> str:
+        """End the process, once it had `wait` seconds to do so; how it ended, with the last line that it wrote."""
         if self._process is None or self._connection is None:
             return ""
         self._connection.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1)
+        is_ours = False
+        try:
+            self._process.wait(wait)
+        except subprocess.TimeoutExpired:
+            is_ours = True
         with contextlib.suppress(ProcessLookupError, PermissionError):  # where all have ended
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()
         self._process = self._connection = None
         self._log.seek(max(self._log.seek(0, os.SEEK_END) - LOG_END, 0))
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return _cause(code) + (f": {lines[-1][:LONGEST_WORDS]}" if lines else "")
+        cause = "it hung up and did not end" if is_ours else _cause(code)
+        return cause + (f": {lines[-1][:LONGEST_WORDS]}" if lines else "")
 
     def _end(self) -> None:
         self._stop()
@@ -180,6 +220,28 @@ class Worker:
         self._folder.cleanup()
         if self._on_termination is not None:
             signal.signal(signal.SIGTERM, self._on_termination)
+
+
+@contextlib.contextmanager
+def _cut_off(connection: Connection, seconds: float) -> Iterator[threading.Event]:
+    """Close a connection for both sides after so long, which ends a wait for the rest of a message; whether it was."""
+    was_cut = threading.Event()
+    end = socket.socket(fileno=os.dup(connection.fileno()))
+
+    def cut() -> None:
+        was_cut.set()
+        with contextlib.suppress(OSError):  # where the other side has
+            end.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield was_cut
+    finally:
+        timer.cancel()
+        timer.join()
+        end.close()
 
 
 def _exit(number: int, _: object) -> None:
