@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from onnx import helper
 
 from onnx_maxpool.conformance.bugs.derivation import derivation, listed_array, refusal
+from onnx_maxpool.conformance.bugs.sources import in_its_words, rule_lines, standing
 from onnx_maxpool.conformance.case import Case
 from onnx_maxpool.conformance.run.judge import Outcome, Result, memory_limit_of
 from onnx_maxpool.conformance.run.memory import GB
 from onnx_maxpool.conformance.run.runner import BackendRun
 from onnx_maxpool.difference import first_difference
 from onnx_maxpool.errors import printable
-from onnx_maxpool.operators.rules import RULES, Source
 
 
 def title(backend: str, result: Result) -> str:
@@ -64,8 +64,8 @@ def page(
 def _reservations(result: Result, again: bool) -> Iterator[str]:
     if not again and result.outcome is not Outcome.UNSTABLE:
         yield (
-            "It did not show again where this case ran by itself, so the case is not reduced. It may depend on what the "
-            "process ran before."
+            "It did not show again where this case ran by itself, so the case is not reduced. It may depend on what "
+            "the process ran before."
         )
 
 
@@ -93,7 +93,7 @@ def _lines(run: BackendRun, result: Result, program: str, script: str, paragraph
     yield ""
     (node,) = case.model().graph.node
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    yield f"Attributes: `{attributes}`"
+    yield f"Attributes of {node.op_type}: `{attributes}`"
     yield ""
     for name, array in case.inputs.items():
         yield f"- `{name}`: {_short(array)}"
@@ -106,12 +106,7 @@ def _lines(run: BackendRun, result: Result, program: str, script: str, paragraph
     yield ""
     yield from _why(result)
     yield ""
-    for rule in case.rules:
-        yield f"- **{rule}** {RULES[rule].text}"
-        for source in sources_of(rule, case):
-            yield f'  - [{source.document.title}]({source.document.url}), {source.section}: "{source.quote}"'
-        if RULES[rule].ours:
-            yield f"  - The texts leave this open. {RULES[rule].ours}"
+    yield from rule_lines(case)
     yield ""
     yield "## A program that shows it"
     yield ""
@@ -122,34 +117,28 @@ def _lines(run: BackendRun, result: Result, program: str, script: str, paragraph
     yield "```"
 
 
-DOCUMENTS = {"": "ONNX", "directml": "DML", "org.openvinotoolkit": "OpenVINO"}
-"""How the titles of a domain's documents begin."""
-
-
-def sources_of(rule: str, case: Case) -> list[Source]:
-    """Where a text of the operator's own domain says it; where none does, what other texts say."""
-    sources = [source for source in RULES[rule].sources if case.operator in RULES[rule].operators]
-    return [s for s in sources if s.document.title.startswith(DOCUMENTS[case.version.domain])] or sources
-
-
 def _summary(result: Result) -> str:
     case = result.case
+    if memory_limit_of(result) is not None:
+        return f"The model is small and what it asks is known, but the process {result.detail}."
     if result.outcome in (Outcome.CRASH, Outcome.TIMEOUT):
         return f"The model is small and what it asks is known, but the process ends or hangs: {result.detail}"
     if result.outcome is Outcome.UNSTABLE:
         return f"The same model and inputs gave {result.detail}"
     if case.refuses:
-        return "The input is wrong, and the backend answers. It should fail with an error."
+        does = "gives neither outputs nor an error" if result.outcome is Outcome.ERROR else "answers"
+        expected = "It should fail with an error." if case.required else "By our rule it fails with an error."
+        return f"{standing(case)} The backend {does}. {expected}"
     if result.outcome is Outcome.ERROR:
-        return "The model is valid, and the backend fails with an error."
-    level = "The published text settles the answer." if case.required else "The published text leaves the answer open."
-    return f"{level} The backend gives another one: {result.detail}"
+        valid = "The model is valid" if case.required else "By our rule the model is valid"
+        return f"{standing(case)} {valid}, and the backend fails with an error."
+    return f"{standing(case)} The backend gives another one: {result.detail}"
 
 
 def _answers(result: Result) -> Iterator[str]:
     case = result.case
     if case.refuses:
-        yield f"- expected: an error, such as `{refusal(case)}`"
+        yield f"- expected: an error, such as `{in_its_words(case, refusal(case))}`"
     else:
         for name, array in zip(case.outputs, case.expected, strict=True):
             yield f"- expected `{name}`: {_short(array)}"
@@ -163,7 +152,7 @@ def _answers(result: Result) -> Iterator[str]:
 def _why(result: Result) -> Iterator[str]:
     case = result.case
     if case.refuses:
-        yield f"- {refusal(case)} ({', '.join(case.rules)})"
+        yield f"- {in_its_words(case, refusal(case))} ({', '.join(case.rules)})"
         return
     cell = None
     for expected, obtained in zip(case.expected, result.obtained or (), strict=False):
