@@ -15,6 +15,7 @@ import pytest
 from onnx_maxpool.conformance import BackendRun, Outcome, all_cases, run_backend
 from onnx_maxpool.conformance.backends import BACKENDS
 from onnx_maxpool.conformance.backends.mnn import Mnn
+from onnx_maxpool.conformance.backends.openvino import settings_of
 from onnx_maxpool.conformance.report.records import json_report
 from onnx_maxpool.conformance.run.execution import Execution, execute
 from onnx_maxpool.conformance.run.judge import judge
@@ -64,6 +65,16 @@ def test_mnn_that_gives_fewer_outputs_is_an_error(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setitem(sys.modules, name, stub)
     done = execute(Mnn, case.model(), case.inputs)
     assert (done.happened, done.text) == ("raised", "RuntimeError: MNN gives 0 outputs, expected 1")
+
+
+def test_openvino_is_not_told_to_compute_double_in_float32() -> None:
+    """What a hint asks for is no fault."""
+    models = {
+        name: next(case for case in all_cases() if case.name == f"adaptive_max_pool_8_{name}").model()
+        for name in ("double", "float")
+    }
+    assert settings_of(models["double"]) == {"EXECUTION_MODE_HINT": "ACCURACY"}
+    assert settings_of(models["float"]) == {"INFERENCE_PRECISION_HINT": "f32"}
 
 
 @pytest.fixture

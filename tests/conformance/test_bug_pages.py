@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from onnx_maxpool.conformance import BackendRun, Case, all_cases
-from onnx_maxpool.conformance.bugs.page import page
+from onnx_maxpool.conformance.bugs import bug_of
+from onnx_maxpool.conformance.bugs.page import page, said
 from onnx_maxpool.conformance.run.execution import Execution
 from onnx_maxpool.conformance.run.judge import judge
 
@@ -86,3 +87,16 @@ def test_an_answer_of_max_pool_is_in_its_words(topic: str) -> None:
     assert [word for word in OF_DIRECTML if word in text] == []
     assert "Attributes of MaxPool: `{'kernel_shape': " in text
     assert "'strides': " in text
+
+
+@pytest.mark.parametrize("name", ["adaptive_max_pool_8_double", "max_roi_pool_1_double", "max_roi_pool_22_double"])
+def test_a_double_that_is_computed_in_float32_is_that_and_nothing_narrower(name: str) -> None:
+    case = named(name)
+
+    def ask(model: Any, inputs: Any) -> Execution:
+        x = inputs["X"].astype(np.float32).astype(inputs["X"].dtype)
+        return Execution("answered", dataclasses.replace(case, inputs={**inputs, "X": x}).expected)
+
+    bug = bug_of(judge(case, ask(None, case.inputs)), ask)
+    assert bug.result.answers == ("values through float32",)
+    assert said(bug.result) == "accepts double and computes in float32"

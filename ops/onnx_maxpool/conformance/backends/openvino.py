@@ -27,6 +27,13 @@ def network(core: Any, model: onnx.ModelProto, inputs: Inputs) -> Any:
     return openvino.Model(outputs[: len(model.graph.output)], parameters)
 
 
+def settings_of(model: onnx.ModelProto) -> dict[str, str]:
+    """float32, of which the plugin would choose bfloat16 on some processors; of double, as exact as the plugin can."""
+    if onnx.TensorProto.DOUBLE in {value.type.tensor_type.elem_type for value in model.graph.input}:
+        return {"EXECUTION_MODE_HINT": "ACCURACY"}
+    return {"INFERENCE_PRECISION_HINT": "f32"}
+
+
 def infer(compiled: Any, inputs: Sequence[Array]) -> list[Array]:
     """The outputs of a compiled model."""
     request = compiled.create_infer_request()
@@ -66,19 +73,23 @@ def core_with_extensions() -> Any:
 
 
 class OpenVino(Adapter):
-    """Models through OpenVINO's ONNX frontend, which has AdaptiveMaxPool by `openvino_extensions`; in float32."""
+    """Models through OpenVINO's ONNX frontend, which has AdaptiveMaxPool by `openvino_extensions`.
+
+    In float32; for double, no precision is set.
+    """
 
     settings: Mapping[str, str] = {"INFERENCE_PRECISION_HINT": "f32"}
     lacking = ("No conversion rule", "operator only supports")
-    helpers = (network, infer, to_tensor, to_array)
+    helpers = (network, settings_of, infer, to_tensor, to_array)
 
     @staticmethod
     def run(model: onnx.ModelProto, inputs: Inputs) -> Sequence[Array]:
-        """The outputs at float32."""
+        """The outputs at float32, or as exact as the plugin can in double."""
         import openvino
 
-        core, settings = openvino.Core(), {"INFERENCE_PRECISION_HINT": "f32"}
-        return infer(core.compile_model(network(core, model, inputs), "CPU", settings), list(inputs.values()))
+        core = openvino.Core()
+        compiled = core.compile_model(network(core, model, inputs), "CPU", settings_of(model))
+        return infer(compiled, list(inputs.values()))
 
     @classmethod
     def load(cls, model: onnx.ModelProto) -> Run:
@@ -86,7 +97,7 @@ class OpenVino(Adapter):
         core = core_with_extensions()
         with unsupported_where(cls.lacking):
             read = core.read_model(model.SerializeToString(), b"")
-        compiled = core.compile_model(read, "CPU", cls.settings)
+        compiled = core.compile_model(read, "CPU", settings_of(model) if cls.settings else {})
         return lambda inputs: infer(compiled, inputs)
 
     @classmethod

@@ -98,10 +98,11 @@ def bug_of(result: Result, execute: Execute, limits: Limits | None = None) -> Bu
     found = reduce(execute, shown, is_same, limits or Limits(15.0))
     # The control is a case of its own, which stays as it was.
     reduced = replace(judge(found.case, found.done), case=found.case)
-    if found.case.refuses:
-        # The smallest case may be one in which several answers look alike.
-        kept = tuple(answer for answer in reduced.answers if answer in result.answers)
-        reduced = replace(reduced, answers=kept or (reduced.answers if len(reduced.answers) == 1 else ()))
+    # The smallest case may be one in which several answers look alike.
+    kept = tuple(answer for answer in reduced.answers if answer in result.answers)
+    if found.case.refuses and not kept and len(reduced.answers) > 1:
+        return Bug(replace(reduced, answers=()), result)
+    reduced = replace(reduced, answers=kept or reduced.answers)
     return Bug(reduced, result)
 
 

@@ -108,7 +108,9 @@ def finest(dtype: np.dtype[Any]) -> tuple[Any, Any]:
         largest = int(np.iinfo(dtype).max)
         return largest - 2, largest - 1
     step = float(limits_of(dtype).eps)
-    return 1.0 + step, 1.0 + 2 * step
+    # Of double, a number that float32 and bfloat16 round to different ones.
+    start = 1.0 + 2.0**-20 if dtype.itemsize == 8 else 1.0
+    return start + step, start + 2 * step
 
 
 def extremes(dtype: np.dtype[Any]) -> list[list[Any]]:
