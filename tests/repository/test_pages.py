@@ -17,6 +17,7 @@ import onnxruntime as ort
 import pytest
 from builders import MODELS
 from onnx.reference import ReferenceEvaluator
+from support.extras import needed
 from support.processes import environment, run_python
 from support.snippets import SHOWN, Snippet, commands, pattern, shims, snippets
 
@@ -164,17 +165,6 @@ def test_tables_are_up_to_date() -> None:
         [sys.executable, ROOT / "scripts" / "write_docs.py", "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def needed(extra: str) -> set[str]:
-    """The packages that pip installs for an extra, those of extras that it stands for included."""
-    found: set[str] = set()
-    for line in importlib.metadata.requires("onnx-maxpool") or []:
-        name, others, of = re.findall(r"""^([\w.-]+)(?:\[([\w,-]+)\])?.*?(?:extra == ["']([\w-]+)["'])?$""", line)[0]
-        if of != extra:
-            continue
-        found |= set().union(*map(needed, others.split(","))) if name == "onnx-maxpool" else {name}
-    return found
 
 
 def test_what_to_install_instead_of_an_extra() -> None:
