@@ -160,7 +160,8 @@ def portable() -> str:
     return "\n\n".join(
         [
             "For MaxRoiPool with these shapes on one thread, the form with control flow takes"
-            f" {span(over(loops, OURS), 0)} times as long as the native library, and {span(over(loops, RUNTIME), 1)} times as long as ONNX Runtime's own float kernel."
+            f" {span(over(loops, OURS), 0)} times as long as the native library, and"
+            f" {span(over(loops, RUNTIME), 1)} times as long as ONNX Runtime's own float kernel."
             f" The form without control flow takes {span(over(none, loops), 1)} times as long as the form with it. The"
             f" median over the cases is {statistics.median(over(none, loops)):.1f}.",
             table(

@@ -48,15 +48,18 @@ inline V load(const Key* from) {
 }
 
 // The same, where several operations take the vector. GCC makes loads a part of each operation, so that what is read
-// once is read as many times.
+// once is read as many times. Before version 12 it has no register for less than 16 bytes.
 template <class V, class Key>
 inline V load_once(const Key* from) {
   V v = load<V>(from);
-#if defined(__clang__)  // which does not
-#elif defined(__AVX512VL__)
-  __asm__("" : "+v"(v));
-#elif defined(__SSE2__)
-  __asm__("" : "+x"(v));
+#if defined(__SSE2__) && !defined(__clang__)
+  if constexpr (__GNUC__ >= 12 || sizeof(V) >= 16) {
+#if defined(__AVX512VL__)
+    __asm__("" : "+v"(v));
+#else
+    __asm__("" : "+x"(v));
+#endif
+  }
 #endif
   return v;
 }
