@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 from support.torch_models import Model, export, first_cause, program, session
+from torchvision.ops import roi_pool
 
 import onnx_maxpool
 from onnx_maxpool.adapters.torch import Target, translation_table
@@ -111,6 +113,14 @@ def test_a_crnn_that_pools_to_a_given_number_of_columns(target: Target) -> None:
         assert_equals_torch(module, proto, target, torch.randn(2, 3, 8, width))
 
 
+def reloaded(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """A program that was saved to a file and read again."""
+    file = io.BytesIO()
+    torch.export.save(exported, file)
+    file.seek(0)
+    return torch.export.load(file)
+
+
 EXAMPLE = torch.randn(2, 3, 10, 12)
 ALL_DYNAMIC = {0: DYNAMIC, 2: DYNAMIC, 3: DYNAMIC}
 
@@ -122,13 +132,93 @@ def test_an_output_size_from_a_dynamic_axis_of_an_exported_program(strict: bool,
     pool = Model(lambda x: F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5)))
     exported = torch.export.export(pool, (EXAMPLE,), dynamic_shapes=((ALL_DYNAMIC,),), strict=strict)
     if saved:
-        file = io.BytesIO()
-        torch.export.save(exported, file)
-        file.seek(0)
-        exported = torch.export.load(file)
+        exported = reloaded(exported)
     with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
         export("portable", exported, ())
     assert "//2) by 5, its value in the example, " in str(first_cause(error.value))
+
+
+COMPUTED: dict[str, Callable[[torch.Tensor], Any]] = {
+    "plus": lambda x: x.shape[2] // 2 + 1,
+    "minus": lambda x: x.shape[2] // 2 - 1,
+    "times": lambda x: 2 * (x.shape[2] // 4),
+    "rounded up": lambda x: -(-x.shape[2] // 2),
+    "of a strided convolution": lambda x: F.conv2d(x, torch.ones(1, 3, 3, 3), stride=2, padding=1).shape[2],
+    "of a pooling": lambda x: F.max_pool2d(x, 3, 2).shape[2],
+    "int": lambda x: int(x.shape[2] // 2) + 1,
+    "int and max": lambda x: max(1, int(x.shape[2] // 3) - 1),
+    "float": lambda x: int(2.0 ** float(x.shape[2] // 4)) + 1,
+}
+"""Heights of outputs, whose numbers differ from those that torch notes."""
+
+
+@pytest.mark.parametrize("way", ["module", "program", "saved"])
+@pytest.mark.parametrize("height", COMPUTED.values(), ids=COMPUTED)
+def test_an_output_size_that_is_computed_further(height: Callable[[torch.Tensor], Any], way: str) -> None:
+    """torch's notes have only a part of the expression, with another number."""
+    pool = Model(lambda x: F.adaptive_max_pool2d(x, (height(x), 7)))
+    with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
+        export_as(way, pool)
+    assert re.search(
+        r"AdaptiveMaxPool: output_size is \[\d+,7\], as torch replaced .*//.* by \d", str(first_cause(error.value))
+    )
+
+
+def export_as(way: str, module: torch.nn.Module) -> onnx.ModelProto:
+    """An export of the module, or of a program that torch.export made of it."""
+    if way == "module":
+        return export("custom", module, (EXAMPLE,), [ALL_DYNAMIC])
+    exported = torch.export.export(module, (EXAMPLE,), dynamic_shapes=((ALL_DYNAMIC,),))
+    return export("custom", reloaded(exported) if way == "saved" else exported, ())
+
+
+def adaptive_max_pool_of_even(x: torch.Tensor) -> torch.Tensor:
+    """A function of a model's own, with a name like torch's."""
+    return F.adaptive_max_pool2d(x * 2 if x.shape[2] % 2 == 0 else x, (3, 4))
+
+
+UNRELATED: dict[str, Callable[[torch.Tensor], Any]] = {
+    "a branch on a remainder": adaptive_max_pool_of_even,
+    "a reshape": lambda x: F.adaptive_max_pool2d(F.pixel_unshuffle(x, 2), (3, 4)),
+    "a pooling with strides": lambda x: F.adaptive_max_pool2d(F.max_pool2d(x, 3, 2), (3, 4)),
+}
+
+
+@pytest.mark.parametrize("way", ["module", "program", "saved"])
+@pytest.mark.parametrize("function", UNRELATED.values(), ids=UNRELATED)
+def test_what_else_torch_notes_of_sizes(function: Callable[[torch.Tensor], Any], way: str) -> None:
+    """It holds for other sizes too."""
+    module = Model(function)
+    assert_equals_torch(module, export_as(way, module), "custom", torch.randn(2, 3, 20, 24))
+
+
+@each_target
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda image, x: 1.0 / int(image.shape[2] // x.shape[2]),
+        lambda image, x: 1.0 / float(image.shape[2] // x.shape[2]),
+        lambda image, x: 2.0 ** -float(x.shape[2] // 4),
+    ],
+    ids=["int", "float", "a power"],
+)
+@pytest.mark.parametrize("is_module", [True, False])
+def test_a_scale_that_is_computed_further(target: Target, scale: Callable[..., float], is_module: bool) -> None:
+    pool = Model(lambda image, x, rois: roi_pool(x, rois, 3, scale(image, x)))
+    inputs = (torch.randn(1, 3, 96, 128), torch.randn(1, 2, 24, 32), torch.tensor([[0.0, 3, 5, 60, 70]]))
+    axes = [{2: DYNAMIC, 3: DYNAMIC}, {2: DYNAMIC, 3: DYNAMIC}, {}]
+    module: Any = pool if is_module else torch.export.export(pool, inputs, dynamic_shapes=(tuple(axes),))
+    with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
+        export(target, module, inputs if is_module else (), axes if is_module else None)
+    assert re.search(r"MaxRoiPool: spatial_scale is .*, as torch replaced .*//.* by \d", str(first_cause(error.value)))
+
+
+def test_a_size_that_numpy_rounds_in_a_strict_program() -> None:
+    pool = Model(lambda x: F.adaptive_max_pool2d(x, (int(np.floor(x.shape[2] / 2)), 5)))
+    exported = torch.export.export(pool, (EXAMPLE,), dynamic_shapes=((ALL_DYNAMIC,),), strict=True)
+    with pytest.raises(torch.onnx.errors.OnnxExporterError) as error:
+        export("custom", exported, ())  # type: ignore[arg-type]
+    assert "by 5.0, its value in the example" in str(first_cause(error.value))
 
 
 def test_an_output_size_that_torch_itself_refuses() -> None:

@@ -40,6 +40,7 @@ HEIGHT, WIDTH = "L['x'].size()[2]", "L['x'].size()[3]"
 BAD_EXPORTS = (
     BadExport("F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5))", size("[5,5]", f"({HEIGHT}//2)", "5")),
     BadExport("F.adaptive_max_pool2d(x, (x.shape[2] // 2, 5))", size("[5,5]", f"({HEIGHT}//2)", "5"), "AUTO"),
+    BadExport("F.adaptive_max_pool2d(x, (x.shape[2] // 2 + 1, 5))", size("[6,5]", f"({HEIGHT}//2)", "5")),
     BadExport(
         "F.adaptive_max_pool2d(x, (int(x.shape[2] * 0.5), 5))", size("[5,5]", f"TruncToInt(0.5*ToFloat({HEIGHT}))", "5")
     ),

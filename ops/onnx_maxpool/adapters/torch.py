@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,6 +23,11 @@ from onnx_maxpool.windows import check_bin_edges
 OPSET = 18
 """Of ai.onnx, in which torch builds a graph; to another it converts the whole."""
 
+DIVISIBLE, APART = 5040, 11
+"""A size that many numbers divide, and how many times as large the next axis is: no axis is a usual multiple of it."""
+RELATIONS = {"Eq", "Ne", "Not", "And", "Or", "Xor"}
+"""What torch writes as a call, but is true or false and no number."""
+
 Target = Literal["custom", "portable"]
 Translation = Callable[..., Any]
 Emit = Callable[..., Any]
@@ -39,8 +45,9 @@ def translation_table(
 
     Output sizes and the scale of ROI pooling are constants of the model. If the model computes one from a dynamic axis,
     as None and `x.shape[2] // 2` do, torch uses the number of the example. The translation detects this, and the export
-    fails: leave the axis out of `dynamic_shapes`, or use a number. It also fails if torch took the same number for
-    something else.
+    fails: leave the axis out of `dynamic_shapes`, or use a number. It also fails if torch took a number from the
+    example for something else, as for the turns of a loop: it does not tell which one became the size. One case goes
+    unnoticed: a remainder in a program of `torch.export.export`, as `int(x.shape[2] % 2) + 3`.
 
     The exported model gives what torch gives, with one exception: if a window has several NaNs, the index is that of
     the first one, and torch's that of the last (G5). `bin_edges` (M7) and `control_flow` are only for the target
@@ -83,7 +90,7 @@ def _adaptive_max_pool(rank: int, emit: Emit) -> Translation:
         from onnxscript import opset18 as op
 
         said = f"AdaptiveMaxPool: output_size is {shape(output_size)}"
-        _reject_computed(said, output_size, self, "adaptive_max_pool")
+        _reject_computed(said, output_size, self)
         is_batched = len(self.shape) == rank + 2
         first = op.Constant(value_ints=[0])
         x = self if is_batched else _described(op.Unsqueeze(self, first), self)
@@ -133,17 +140,17 @@ def _reject_second_output(value: Any) -> None:
                 )
 
 
-def _reject_computed(said: str, numbers: Sequence[float], value: Any, caller: str | None = None) -> None:
+def _reject_computed(said: str, numbers: Sequence[float], value: Any) -> None:
     """Reject numbers that depend on a dynamic shape; `said` is what the message says of them.
 
-    torch does not tell where a number came from. It did from the example where torch took one like it from there, or
-    any at all within the function `caller`.
+    torch does not tell where a number came from. It may come from the example where torch took one like it from there,
+    or any at all: the model may compute with it.
     """
     output = _traced(value).meta["val"]
     tensor = output[0] if isinstance(output, (list, tuple)) else output
-    for what, taken, place in _taken_from_the_example(tensor.fake_mode.shape_env):
+    for what, taken, is_certain in _taken_from_the_example(tensor.fake_mode.shape_env):
         is_like_one = any(taken == number and taken.is_Float == isinstance(number, float) for number in numbers)
-        if is_like_one or (caller and caller in place):
+        if is_like_one or is_certain:
             raise OperatorError(
                 f"{said}, as torch replaced {what} by {float(taken) if taken.is_Float else taken}, "
                 f"its value in the example, expected {'numbers' if len(numbers) > 1 else 'a number'} "
@@ -151,8 +158,8 @@ def _reject_computed(said: str, numbers: Sequence[float], value: Any, caller: st
             )
 
 
-def _taken_from_the_example(shapes: Any) -> Iterator[tuple[str, Any, str]]:
-    """An expression of dynamic shapes, what torch took it for while it traced, and the place in the code.
+def _taken_from_the_example(shapes: Any) -> Iterator[tuple[str, Any, bool]]:
+    """An expression of dynamic shapes, what torch took it for while it traced, and whether that is certain.
 
     Depending on who called torch.export and with which options, it stands in a guard, in an assertion that torch.onnx
     drops, or in a symbol's range or replacement.
@@ -166,16 +173,63 @@ def _taken_from_the_example(shapes: Any) -> Iterator[tuple[str, Any, str]]:
         sources = {x: shapes.var_to_sources[x][0].name for x in expression.free_symbols if x in shapes.var_to_sources}
         return str(expression.xreplace({x: sympy.Symbol(name) for x, name in sources.items()}))
 
-    relations = [(guard.expr, str(guard.sloc)) for guard in shapes.guards]
-    relations += [(each.expr, "") for several in shapes.deferred_runtime_asserts.values() for each in several]
-    for relation, place in relations:
-        if isinstance(relation, sympy.Eq) and relation.rhs.is_number:
-            yield in_words(relation.lhs), relation.rhs, place
+    relations = [(guard.expr, _is_of_few_sizes(guard.expr)) for guard in shapes.guards]
+    asserted = [each for several in shapes.deferred_runtime_asserts.values() for each in several]
+    relations += [(each.expr, _is_of_a_number(each.msg)) for each in asserted]
+    for relation, is_certain in relations:
+        if isinstance(relation, sympy.Eq) and (is_certain or relation.rhs.is_number):
+            # Where neither side is a number, one is a part of a sum.
+            number, rest = (relation.lhs - relation.rhs).as_coeff_Add()
+            taken = (relation.lhs, relation.rhs) if relation.rhs.is_number else (rest, -number)
+            yield in_words(taken[0]), taken[1], is_certain
     for symbol, values in shapes.var_to_range.items():
         if values.is_singleton():
-            yield in_words(symbol), values.lower, str(shapes.var_to_range_sloc[symbol].lower)
+            place = str(shapes.var_to_range_sloc[symbol].lower)
+            yield in_words(symbol), values.lower, _is_in_a_pooling(place)
     for symbol, expression in shapes.replacements.items():
-        yield in_words(symbol), expression, str(shapes.replacements_slocs[symbol])
+        yield in_words(symbol), expression, _is_in_a_pooling(str(shapes.replacements_slocs[symbol]))
+
+
+def _is_of_few_sizes(guard: Any) -> bool:
+    """Whether a guard says that an expression has a number which it has only for sizes like the example's.
+
+    A remainder says so of many sizes, and so does what torch notes where it divides a size: both hold for large ones.
+    """
+    import sympy
+    from torch.utils._sympy.functions import Mod, PythonMod
+
+    if not isinstance(guard, sympy.Eq) or not guard.rhs.is_number or isinstance(guard.lhs, (Mod, PythonMod)):
+        return False
+    symbols = sorted(guard.free_symbols, key=str)
+    sizes = {symbol: sympy.Integer(DIVISIBLE * APART**i) for i, symbol in enumerate(symbols)}
+    try:
+        return bool(guard.lhs.xreplace(sizes) != guard.rhs)
+    except OverflowError:  # of a power, which is another number than the example's
+        return True
+
+
+def _is_of_a_number(message: str) -> bool:
+    """Whether torch asserts a value because it needed a number, and not the truth of a relation.
+
+    The message has the expression as it was before torch simplified the assertion: of `h // 2 + 1` and 7, it asserts
+    that `h // 2` is 6.
+    """
+    evaluated, found, text = message.partition("evaluate_expr: ")
+    if evaluated or not found:
+        return False
+    expression = ast.parse(text, mode="eval").body
+    if isinstance(expression, ast.Call):
+        return ast.unparse(expression.func) not in RELATIONS
+    if isinstance(expression, ast.BinOp):
+        return not isinstance(expression.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
+    if isinstance(expression, ast.UnaryOp):
+        return not isinstance(expression.op, ast.Invert)
+    return not isinstance(expression, ast.Compare)
+
+
+def _is_in_a_pooling(place: str) -> bool:
+    """Whether torch's own function is where a size was fixed, and no other with its name in its own."""
+    return "nn/functional.py" in place and " in adaptive_max_pool" in place
 
 
 def _described(batched: Any, single: Any) -> Any:
