@@ -39,6 +39,18 @@ A_SCORE_PER_ROI = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
     }""")
 
 
+DETECTIONS = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g (float[1,C,H,W] X, float[R,5] detections) => (float[R,C,2,2] Y)
+    <int64[1] first = {0}, int64[1] fourth = {4}, int64[1] axis = {1}> {
+        boxes = Slice (detections, first, fourth, axis)
+        any = Slice (detections, first, axis, axis)
+        zeros = Sub (any, any)
+        rois = Concat <axis = 1> (zeros, boxes)
+        Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+    }""")
+"""Boxes and scores: the model adds the batch numbers by itself."""
+
+
 def predictor(proto: onnx.ModelProto | None = None, **options: Any) -> Callable[[], object]:
     return lambda: onnx_maxpool.Predictor(proto or head(), **options)
 
@@ -48,6 +60,11 @@ def head(batch: str = "N") -> onnx.ModelProto:
         head (float[{batch},C,H,W] X, float[R,5] rois) => (float[R,C,2,2] Y) {{
             Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
         }}""")
+
+
+def portable(columns: Mapping[str, Any]) -> object:
+    """What is left of the head after a conversion to standard operators does not say which input holds ROIs."""
+    return onnx_maxpool.Predictor(onnx_maxpool.to_portable(head()))({"X": [X[0]] * 3, **columns})
 
 
 def predict(columns: Mapping[str, Any]) -> object:
@@ -132,6 +149,14 @@ BAD_ARGUMENTS = (
     ),
     BadArgument(
         "Predictor",
+        "boxes with scores, of which the model makes ROIs",
+        InputError,
+        "node 'Y' in graph: its batch numbers may not be the first column of input 'detections', expected a model that "
+        "reads them there: if yours does, name the input with rois",
+        predictor(DETECTIONS),
+    ),
+    BadArgument(
+        "Predictor",
         "an input with an entry per ROI",
         InputError,
         "input 'score' has shape [R,1,1,1], with an entry per ROI of 'rois', expected an entry per row",
@@ -192,6 +217,14 @@ BAD_ARGUMENTS = (
         InputError,
         "input 'X' has shape [8,C,H,W], expected a batch of 1 or of any size",
         predictor(head("8")),
+    ),
+    BadArgument(
+        "Predictor()",
+        "boxes for a model whose operators are converted",
+        RowError,
+        "row 0: column 'rois' has shape [1,4], expected [5]; if it holds ROIs, name it with rois; "
+        "rows that fail too: 1, 2",
+        lambda: portable({"rois": [BOXES] * 3}),
     ),
     *(
         BadArgument("Predictor()", what, error, said, lambda columns=columns: predict(columns))

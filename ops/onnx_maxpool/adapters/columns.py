@@ -10,7 +10,7 @@ import numpy as np
 
 from onnx_maxpool.adapters.collation import EXPECTED_BOXES, are_boxes, as_row, most_images, stack, with_columns
 from onnx_maxpool.errors import InputError, listing, shape
-from onnx_maxpool.graph.batching import Batching, BatchInput
+from onnx_maxpool.graph.batching import BOX_COLUMNS, ROI_COLUMNS, Batching, BatchInput
 from onnx_maxpool.types import Array, Dims, dtype_of, element_type, native_order
 
 Failures = dict[int, str]
@@ -89,7 +89,10 @@ def _problem(each: BatchInput, part: Array) -> str | None:
     if each.kind != "rois":
         if each.dims is None or _fits(part.shape, each.dims):
             return None
-        return f"column '{each.name}' has shape {shape(part.shape)}, expected {shape(each.dims)}"
+        said = f"column '{each.name}' has shape {shape(part.shape)}, expected {shape(each.dims)}"
+        # A model without ROI operators, such as a converted one, does not say which of its inputs holds ROIs.
+        is_like_boxes = part.ndim == 2 and each.dims in ((BOX_COLUMNS,), (ROI_COLUMNS,))
+        return f"{said}; if it holds ROIs, name it with rois" if is_like_boxes else said
     if not are_boxes(part):
         return f"column '{each.name}' has shape {shape(part.shape)}, {EXPECTED_BOXES}"
     count = each.dims[-2] if each.dims else None
@@ -106,7 +109,7 @@ def _fits(found: Sequence[int], dims: Dims) -> bool:
 def groups(batching: Batching, columns: Mapping[str, Column], rows: Sequence[int]) -> list[list[int]]:
     """The rows that may run together, in the order of each group's first: of the same shapes and shared values.
 
-    No group has more rows than its ROIs' type has batch numbers.
+    No group has more rows than the types of its ROIs have batch numbers, to which the model may cast them.
     """
     found: dict[tuple[Any, ...], list[int]] = {}
     for row in rows:
@@ -118,5 +121,6 @@ def groups(batching: Batching, columns: Mapping[str, Column], rows: Sequence[int
             if each.kind == "shared":
                 key.append(part.tobytes())
         found.setdefault(tuple(key), []).append(row)
-    most = min((most_images(dtype_of(each.type)) for each in batching.rois), default=max(len(rows), 1))
+    types = {*(each.type for each in batching.rois), *batching.number_types}
+    most = min((most_images(dtype_of(each)) for each in types), default=max(len(rows), 1))
     return [group[i : i + most] for group in found.values() for i in range(0, len(group), most)]

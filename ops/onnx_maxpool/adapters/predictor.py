@@ -41,7 +41,10 @@ class Predictor:
     Arrays have the element types of the inputs; lists of Python numbers are converted. An input of rank 0, and a list
     of a fixed length, belong to a whole run: rows with different values run separately. All rows run separately if the
     model fixes its batch size or its number of ROIs, or if neither ONNX's inference nor the model's symbols explain the
-    first axis of an output; such an output is returned as the run of that row gives it.
+    first axis of an output; such an output is returned as the run of that row gives it. They do so too if an output
+    comes from indices that count over the whole batch (P5), as those of MaxPooling1 and MaxPool do, or if a ROI
+    operator's X has not one entry for each row. Otherwise the model must not mix rows: a sum over all ROIs is one over
+    the run's, and an output that repeats the ROIs has the run's batch numbers.
 
     A predictor pickles without its session. Each process makes its own session when it first calls the predictor, once
     for all threads. Calls from several threads share the session.
@@ -69,8 +72,8 @@ class Predictor:
         first axis says what it counts.
 
         Raises OSError, ModelError, OperatorError and ValueError as `load` does, and InputError for unknown options, for
-        an unknown `rois`, for ROIs whose input cannot be found, and for a model that cannot run in batches, such as one
-        with another input that has an entry for each ROI.
+        an unknown `rois`, for ROIs whose input cannot be found or whose batch numbers may not be its first column, and
+        for a model that cannot run in batches, such as one with another input that has an entry for each ROI.
         """
         self._model = _plain(model)
         check_bin_edges(bin_edges)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,16 +12,17 @@ import onnx
 from onnx import TensorProto
 
 from onnx_maxpool.errors import InputError, OperatorError, listing, shape
+from onnx_maxpool.graph.first_column import FirstColumns
 from onnx_maxpool.graph.inference import outline
-from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes, subgraphs
+from onnx_maxpool.graph.nodes import OperatorNode, operator_nodes
+from onnx_maxpool.graph.sources import ancestors, sources_of
 from onnx_maxpool.graph.survey import infer
+from onnx_maxpool.graph.together import ROIS, gives_places_in_the_batch, pools_from_rows, types_of_batch_numbers
 from onnx_maxpool.operators import operator, schemas
 from onnx_maxpool.types import Dims, type_name
 
 ROI_COLUMNS, BOX_COLUMNS = 5, 4
 """Of a ROI, and of one whose batch number the model itself adds: there it is that of the only image."""
-ROIS = "rois"
-"""The name of a ROI operator's own input."""
 FIRST_TRIED, APART_TRIED = 10_007, 1_000
 """Sizes that inference is asked about: primes that no model has, one for each count, and so far apart that what a model
 appends to one does not make it another."""
@@ -31,6 +31,7 @@ InputKind = Literal["row", "rois", "shared"]
 OutputKind = Literal["row", "roi", "whole"]
 Count = tuple[OutputKind, str | None]
 """What an axis counts: rows, or the ROIs of an input."""
+ROW: Count = ("row", None)
 UNKNOWN: Count = ("whole", None)
 
 
@@ -68,7 +69,10 @@ class Batching:
     inputs: tuple[BatchInput, ...]
     outputs: tuple[BatchOutput, ...]
     one_row: bool
-    """Whether a run takes one row only: its batch or its number of ROIs is fixed, or an output has an unknown axis."""
+    """Whether a run takes one row only: its batch or its number of ROIs is fixed, an output has an unknown axis or an
+    index that counts over the batch (P5), or ROIs are pooled from other images than one of each row."""
+    number_types: tuple[str, ...]
+    """The types of the batch numbers of ROIs, from an input to the operators."""
 
     @property
     def rois(self) -> list[BatchInput]:
@@ -81,8 +85,8 @@ def batching(model: onnx.ModelProto, rois: Collection[str] = ()) -> Batching:
 
     An input without an initializer counts rows on its first axis, but for those of ROIs, and for those of rank 0 and
     lists of a fixed length. Raises InputError for a model that cannot run in batches, for another `rois`, for an input
-    with an entry per ROI, and, without `rois`, for ROIs of an operator that may come from several inputs or that are in
-    a local function that cannot be inlined.
+    with an entry per ROI, and, without `rois`, for ROIs of an operator that may come from several inputs, whose batch
+    numbers may not be the first column of the input, or that are in a local function that cannot be inlined.
     """
     inferred = infer(outline(model))
     initialized = {tensor.name for tensor in model.graph.initializer}
@@ -94,8 +98,17 @@ def batching(model: onnx.ModelProto, rois: Collection[str] = ()) -> Batching:
     inputs = tuple(_batch_input(value, found, inferred) for value in declared.values())
     _refuse_parts_of_rois(inputs, declared, inferred)
     fixed = _has_fixed_count(inputs, declared)
-    outputs = tuple(_outputs(model, inferred, inputs))
-    return Batching(inputs, outputs, fixed or any(output.kind == "whole" for output in outputs))
+    counted = _counted(inputs)
+    sizes = dict(zip(dict.fromkeys((ROW, *counted.values())), _sizes_tried(), strict=False))
+    tried = _with_tried_sizes(model, counted, sizes)
+    outputs = tuple(_outputs(model, inferred, tried, counted, sizes))
+    one_row = (
+        fixed
+        or any(output.kind == "whole" for output in outputs)
+        or gives_places_in_the_batch(inferred)
+        or not pools_from_rows(tried, sizes[ROW])
+    )
+    return Batching(inputs, outputs, one_row, types_of_batch_numbers(inferred, found))
 
 
 def dims_of(value: onnx.ValueInfoProto) -> Dims | None:
@@ -116,7 +129,8 @@ def _roi_inputs(
                 f"rois is '{name}' of shape {shape(dims)}, expected one with {BOX_COLUMNS} or {ROI_COLUMNS} columns"
             )
     found = set(named)
-    sources = _sources(inferred.graph)
+    sources = sources_of(inferred.graph)
+    columns = FirstColumns(inferred.graph, declared)
     for each in _with_rois(inferred):
         if not each.place.startswith("graph"):
             if not named:
@@ -124,7 +138,7 @@ def _roi_inputs(
                     f"{each.label}: ROIs may come from any input, as ONNX cannot inline the function: name it with rois"
                 )
             continue
-        reached = _ancestors([_read(each, ROIS)], sources)
+        reached = ancestors([_read(each, ROIS)], sources)
         candidates = [name for name, value in declared.items() if name in reached and _may_hold_rois(value)]
         if any(name in named for name in candidates):
             continue
@@ -132,6 +146,13 @@ def _roi_inputs(
         candidates = whole or candidates
         if len(candidates) > 1:
             raise InputError(f"ROIs may come from the inputs {listing(candidates)}, expected one: name it with rois")
+        for name in candidates:
+            holds_numbers = (dims_of(declared[name]) or (ROI_COLUMNS,))[-1] != BOX_COLUMNS
+            if holds_numbers and columns.sources(_read(each, ROIS)) != {name}:
+                raise InputError(
+                    f"{each.label}: its batch numbers may not be the first column of input '{name}', expected a model "
+                    "that reads them there: if yours does, name the input with rois"
+                )
         found.update(candidates)
     return found
 
@@ -153,36 +174,6 @@ def _may_hold_rois(value: onnx.ValueInfoProto) -> bool:
     if len(dims) == 4:
         return dims[-1] == ROI_COLUMNS and not any(isinstance(dim, int) and dim != 1 for dim in dims[:-2])
     return len(dims) == 2 and (not isinstance(dims[-1], int) or dims[-1] in (ROI_COLUMNS, BOX_COLUMNS))
-
-
-def _sources(graph: onnx.GraphProto) -> dict[str, set[str]]:
-    """For each value, the values that it is computed from, subgraphs included.
-
-    What flows in and out of a subgraph is not told apart, so there may be too many, but never too few.
-    """
-    sources: dict[str, set[str]] = defaultdict(set)
-    for node in graph.node:
-        inside: set[str] = set()
-        for _, subgraph in subgraphs(node):
-            inside |= {value.name for value in subgraph.output}
-            for name, values in _sources(subgraph).items():
-                sources[name] |= values
-            for value in subgraph.input:
-                sources[value.name] |= set(node.input)
-        for name in node.output:
-            sources[name] |= {*node.input, *inside}
-    return sources
-
-
-def _ancestors(names: Iterable[str], sources: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        value = waiting.pop()
-        if value not in found:
-            found.add(value)
-            waiting.extend(sources.get(value, ()))
-    return found
 
 
 def _batch_input(value: onnx.ValueInfoProto, rois: Collection[str], inferred: onnx.ModelProto) -> BatchInput:
@@ -208,7 +199,7 @@ def _refuse_parts_of_rois(
     suspects = [name for name, symbol in rows.items() if isinstance(symbol, str) and symbol in rois]
     if not suspects:
         return
-    images = _ancestors((found.node.input[0] for found in _with_rois(inferred)), _sources(inferred.graph))
+    images = ancestors((found.node.input[0] for found in _with_rois(inferred)), sources_of(inferred.graph))
     said = {symbol for name, symbol in rows.items() if name in images}
     for name in suspects:
         if rows[name] not in said:
@@ -249,14 +240,19 @@ def _has_fixed_count(inputs: Iterable[BatchInput], declared: Mapping[str, onnx.V
     return fixed
 
 
-def _outputs(model: onnx.ModelProto, inferred: onnx.ModelProto, inputs: Sequence[BatchInput]) -> Iterator[BatchOutput]:
+def _counted(inputs: Iterable[BatchInput]) -> dict[str, Count]:
+    """What the axes of the inputs count that have one."""
+    return {each.name: ("roi", each.name) if each.kind == "rois" else ROW for each in inputs if each.kind != "shared"}
+
+
+def _outputs(
+    model: onnx.ModelProto,
+    inferred: onnx.ModelProto,
+    tried: onnx.ModelProto,
+    counted: Mapping[str, Count],
+    sizes: Mapping[Count, int],
+) -> Iterator[BatchOutput]:
     """What the model's outputs count: as inference with tried sizes has it, else as their declared symbol says."""
-    counted: dict[str, Count] = {
-        each.name: ("roi", each.name) if each.kind == "rois" else ("row", None)
-        for each in inputs
-        if each.kind != "shared"
-    }
-    sizes = dict(zip(dict.fromkeys(counted.values()), _sizes_tried(), strict=False))
     by_size: dict[object, Count] = {size: count for count, size in sizes.items()}
     by_symbol: dict[str, Count] = {}
     for value in model.graph.input:
@@ -264,10 +260,10 @@ def _outputs(model: onnx.ModelProto, inferred: onnx.ModelProto, inputs: Sequence
         symbol = dims[_axis(count, dims)] if count and dims else None
         if count and isinstance(symbol, str):
             by_symbol[symbol] = count if by_symbol.get(symbol, count) == count else UNKNOWN
-    tried = {value.name: dims_of(value) for value in _with_tried_sizes(model, counted, sizes).graph.output}
+    dims_tried = {value.name: dims_of(value) for value in tried.graph.output}
     for declared, value in zip(model.graph.output, inferred.graph.output, strict=True):
         dims = dims_of(value)
-        count = by_size.get(_first(tried[value.name]), UNKNOWN)
+        count = by_size.get(_first(dims_tried[value.name]), UNKNOWN)
         for symbol in (_first(dims_of(declared)), _first(dims)):
             if count == UNKNOWN and isinstance(symbol, str):
                 count = by_symbol.get(symbol, UNKNOWN)
