@@ -130,6 +130,17 @@ def test_an_output_that_is_left_out(call: Callable[..., object], outputs: list[s
     assert str(error.value) == words
 
 
+@pytest.mark.parametrize("field", ["algorithm", "initialization"])
+def test_an_operator_that_trains(field: str) -> None:
+    """It would stay, and the model would run in no other runtime."""
+    model = one_node.roi_model(pooled_shape=(2, 2))
+    plain = parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float[n] X) => (float[n] Y) { Y = Neg (X) }')
+    getattr(plain.training_info.add(), field).CopyFrom(model.graph)
+    with pytest.raises(OperatorError, match="MaxRoiPool: node 'Y' stands in training_info, which is not converted"):
+        to_portable(plain)
+    assert to_portable(plain, only="RoiPooling") == plain
+
+
 BAD_SHAPES = {bad.name: bad for bad in BAD_INPUTS if " has shape [" in bad.said and " cells" not in bad.said}
 each_bad_shape = pytest.mark.parametrize("bad", BAD_SHAPES.values(), ids=BAD_SHAPES)
 SHAPES_THAT_NO_FORM_COMPUTES = {name: bad for name, bad in BAD_SHAPES.items() if "a height and a width" not in bad.said}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -24,12 +25,12 @@ class FirstColumns:
     def __init__(self, graph: onnx.GraphProto, inputs: Collection[str]) -> None:
         self._inputs = frozenset(inputs)
         nodes = list(every_node(graph.node))
-        self._makers: dict[str, onnx.NodeProto | None] = {}
-        for name, node in ((name, node) for node in nodes for name in node.output):
-            # Graphs beside each other may have values of the same name: those are not told apart.
-            self._makers[name] = None if name in self._makers else node
+        self._makers = {name: node for node in nodes for name in node.output if name}
         self._constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
         self._constants |= {node.output[0]: _constant(node) for node in nodes if node.op_type == "Constant"}
+        # Graphs beside each other may have values of the same name, which are not told apart here.
+        made = Counter(name for node in nodes for name in node.output)
+        self._ambiguous = {name for name, count in made.items() if count > 1}
         self._given = {value.name for value in graph.input} | self._constants.keys()
         values = (*graph.input, *graph.value_info, *graph.output)
         self._types = {value.name: value.type.tensor_type for value in values}
@@ -41,7 +42,7 @@ class FirstColumns:
         if name in self._given:
             return set()
         node = self._makers.get(name)
-        return None if node is None else self._through(node, name)
+        return None if node is None or name in self._ambiguous else self._through(node, name)
 
     def _through(self, node: onnx.NodeProto, name: str) -> set[str] | None:
         kind, inputs = node.op_type, list(node.input)

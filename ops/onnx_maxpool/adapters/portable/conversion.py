@@ -26,7 +26,7 @@ from onnx_maxpool.graph.checking import check_model, node_attributes
 from onnx_maxpool.graph.functions import inlined
 from onnx_maxpool.graph.inference import drop_contradictions, infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
-from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, every_node, subgraphs
+from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, every_node, operator_nodes, subgraphs
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import Rewriter, rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.scopes import Scope
@@ -72,7 +72,8 @@ def to_portable(
 
     Raises OSError and ModelError if the model cannot be read. Raises OperatorError for an unknown name, for nodes that
     the model check rejects, for shapes that an operator rejects, for an operator whose types or rank ONNX cannot infer,
-    and for an opset of ai.onnx older than 11. Raises ValueError for other `bin_edges`. Without control flow it also
+    for an opset of ai.onnx older than 11, and for an operator of ours in the model's training_info, which is not
+    converted. Raises ValueError for other `bin_edges`. Without control flow it also
     raises OperatorError for an opset older than 13, for unknown shapes and output sizes, and for `dims` that no input
     declares, that are no sizes, or that make an input too large.
     """
@@ -81,6 +82,7 @@ def to_portable(
     converted = ModelProto()
     converted.CopyFrom(read_model(model, "load"))
     fix_dims(converted, dims or {})
+    _refuse_training(converted, chosen)
     survey = Survey(converted)
     check_model(survey)
     if not max_pool_indices and not any(found.node.op_type in chosen for found in survey.nodes):
@@ -133,6 +135,20 @@ def _chosen(only: str | Iterable[str] | None) -> frozenset[str]:
         if name not in known:
             raise OperatorError(f"to_portable: operator {name}, expected {listing(known)}")
     return frozenset(wanted)
+
+
+def _refuse_training(model: ModelProto, chosen: Collection[str]) -> None:
+    """Raise OperatorError for an operator to replace in a graph of training."""
+    for info in model.training_info:
+        for graph in (info.initialization, info.algorithm):
+            part = ModelProto(opset_import=model.opset_import, functions=model.functions, graph=graph)
+            for found in operator_nodes(part):
+                if found.node.op_type in chosen and found.place.startswith("graph"):
+                    name = found.node.name or found.node.output[0]
+                    raise OperatorError(
+                        f"{found.node.op_type}: node '{name}' stands in training_info, which is not converted, "
+                        "expected a model without it: clear the field first"
+                    )
 
 
 def _domains(nodes: Iterable[NodeProto]) -> set[str]:
