@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,8 @@ def test_it_gives_what_the_onnx_file_gives(models: tuple[Path, Path]) -> None:
     expected = Predictor(models[0])(COLUMNS)
     for given in (models[1], str(models[1]), models[1].read_bytes()):
         predictor = Predictor(given, rois="rois")
-        assert predictor.batching == Predictor(models[0]).batching
+        known = Predictor(models[0]).batching
+        assert predictor.batching == replace(known, number_types=("bfloat16", "float"))  # nodes are not known
         for used in (predictor, pickle.loads(pickle.dumps(predictor))):
             found = used(COLUMNS)
             assert found["id"] == COLUMNS["id"]

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from support.one_node import assert_same
 
-from onnx_maxpool import InputError, Predictor
+from onnx_maxpool import InputError, Predictor, to_portable
 
 HEADER = '<ir_version: 10, opset_import: ["": 21, "directml": 5]>'
 POOL = "pooled = MaxRoiPool <pooled_shape = [1, 1]> (X, boxes)"
@@ -86,6 +86,17 @@ def test_batch_numbers_in_a_narrower_type(back: str) -> None:
     image = np.arange(count, dtype=np.float32).reshape(count, 1, 1, 1) % 2000
     result = predictor({"image": image, "rois": [np.zeros((1, 4), np.float32)] * count})["Y"]
     assert_same(np.concatenate(result), image)
+
+
+def test_batch_numbers_whose_types_are_not_known() -> None:
+    """Of a converted model, in which no operator tells what reads them."""
+    plain = to_portable(model(f"g (float[N,1,1,1] X, float[R,5] boxes) => (float[R,1,1,1] pooled) {{ {POOL} }}"))
+    count = 300
+    x = np.arange(count, dtype=np.float32).reshape(count, 1, 1, 1)
+    predictor = Predictor(plain, rois="boxes")
+    assert "bfloat16" in predictor.batching.number_types
+    result = predictor({"X": x, "boxes": [np.zeros((1, 4), np.float32)] * count})["pooled"]
+    assert_same(np.concatenate(result), x)
 
 
 def test_rows_with_several_images() -> None:

@@ -121,6 +121,5 @@ def groups(batching: Batching, columns: Mapping[str, Column], rows: Sequence[int
             if each.kind == "shared":
                 key.append(part.tobytes())
         found.setdefault(tuple(key), []).append(row)
-    types = {*(each.type for each in batching.rois), *batching.number_types}
-    most = min((most_images(dtype_of(each)) for each in types), default=max(len(rows), 1))
+    most = min((most_images(dtype_of(each)) for each in batching.number_types), default=max(len(rows), 1))
     return [group[i : i + most] for group in found.values() for i in range(0, len(group), most)]

@@ -69,7 +69,8 @@ class Predictor:
 
         The model may be in ORT format: a file whose name ends in `.ort`, or its bytes. Then only its inputs and outputs
         are known. So the session is made at once, `rois` must name all inputs with ROIs, and the symbol of an output's
-        first axis says what it counts.
+        first axis says what it counts. Indices that count over the whole batch are not noticed, nor is an X that has
+        not one entry for each row.
 
         Raises OSError, ModelError, OperatorError and ValueError as `load` does, and InputError for unknown options, for
         an unknown `rois`, for ROIs whose input cannot be found or whose batch numbers may not be its first column, and

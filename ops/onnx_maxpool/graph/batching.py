@@ -108,7 +108,8 @@ def batching(model: onnx.ModelProto, rois: Collection[str] = ()) -> Batching:
         or gives_places_in_the_batch(inferred)
         or not pools_from_rows(tried, sizes[ROW])
     )
-    return Batching(inputs, outputs, one_row, types_of_batch_numbers(inferred, found))
+    types = {each.name: each.type for each in inputs if each.kind == "rois"}
+    return Batching(inputs, outputs, one_row, types_of_batch_numbers(inferred, types))
 
 
 def dims_of(value: onnx.ValueInfoProto) -> Dims | None:

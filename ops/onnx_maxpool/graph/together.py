@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 
 import onnx
 
@@ -47,22 +47,29 @@ def _without_places(node: onnx.NodeProto) -> list[str]:
     return [name for i, name in enumerate(node.input) if not (is_unpooling and i == 1)]
 
 
-def types_of_batch_numbers(model: onnx.ModelProto, rois: Collection[str]) -> tuple[str, ...]:
-    """The types of the values between the inputs with ROIs and the ROI operators, in a model with inferred types."""
+def types_of_batch_numbers(model: onnx.ModelProto, rois: Mapping[str, str]) -> tuple[str, ...]:
+    """The types that batch numbers have from the inputs with ROIs, of which `rois` has the types, to ROI operators.
+
+    The model has inferred types. Where a type or an operator is not known, as in ORT format, it may be the coarsest.
+    """
     sources = sources_of(model.graph)
-    users = inverse(sources)
-    given = ancestors(rois, users)
+    given = ancestors(rois, inverse(sources))
     values = (*model.graph.input, *model.graph.value_info, *model.graph.output)
     types = {value.name: type_name(value.type.tensor_type.elem_type) for value in values}
-    found: set[str] = set()
+    found = set(rois.values())
+    seen: set[str] = set()
     for each in operator_nodes(model):
         inputs = list(operator(each.node.op_type).inputs)
         if ROIS not in inputs:
             continue
         read = each.node.input[inputs.index(ROIS)]
         own = each.types.get(read)
+        between = ancestors([read], sources) & given
         found.add(type_name(own.elem_type) if own is not None and own.elem_type else COARSEST)
-        found |= {types[name] for name in ancestors([read], sources) & given if name in types}
+        found |= {types[name] for name in between if name in types}
+        seen |= between
+    if not seen.issuperset(rois):
+        found.add(COARSEST)
     return tuple(sorted(found & NUMBERS))
 
 
