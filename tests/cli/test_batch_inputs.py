@@ -13,6 +13,7 @@ import pytest
 from support.batches import run_here
 from support.rows import FORMS, arrays, assert_output_matches, read_output, table, write_input
 
+from onnx_maxpool import to_portable
 from onnx_maxpool.errors import InputError, RowError
 
 
@@ -133,6 +134,16 @@ def test_bool_tensors_go_in_and_come_out(order: tuple[int, ...], tmp_path: Path)
 
 
 # Rows that cannot be read
+
+
+def test_boxes_for_a_model_whose_operators_are_converted(tmp_path: Path) -> None:
+    """Nothing in it says which input holds ROIs."""
+    batch = write_input(tmp_path, rows=3)
+    onnx.save_model(to_portable(tmp_path / "head.onnx"), tmp_path / "head.onnx")
+    with pytest.raises(InputError, match=r"'rois' has shape \[\?,\?\], expected \[5\]; if it .* name it with rois"):
+        run_here(tmp_path)
+    run_here(tmp_path, rois=("rois",))
+    assert_output_matches(batch, read_output(tmp_path / "out"))
 
 
 @pytest.mark.parametrize(

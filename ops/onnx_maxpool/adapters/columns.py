@@ -89,16 +89,22 @@ def _problem(each: BatchInput, part: Array) -> str | None:
     if each.kind != "rois":
         if each.dims is None or _fits(part.shape, each.dims):
             return None
-        said = f"column '{each.name}' has shape {shape(part.shape)}, expected {shape(each.dims)}"
-        # A model without ROI operators, such as a converted one, does not say which of its inputs holds ROIs.
-        is_like_boxes = part.ndim == 2 and each.dims in ((BOX_COLUMNS,), (ROI_COLUMNS,))
-        return f"{said}; if it holds ROIs, name it with rois" if is_like_boxes else said
+        return f"column '{each.name}' has shape {shape(part.shape)}, {expected_shape(each, part.ndim)}"
     if not are_boxes(part):
         return f"column '{each.name}' has shape {shape(part.shape)}, {EXPECTED_BOXES}"
     count = each.dims[-2] if each.dims else None
     if isinstance(count, int) and len(part) != count:
         return f"column '{each.name}' has {len(part)} boxes, expected {count}, which the model fixes"
     return None
+
+
+def expected_shape(each: BatchInput, rank: int) -> str:
+    """What messages say is required where a row's part of an input has another shape, of that rank.
+
+    A model without ROI operators, such as a converted one, does not say which of its inputs holds ROIs.
+    """
+    is_like_boxes = rank == 2 and each.dims in ((BOX_COLUMNS,), (ROI_COLUMNS,))
+    return f"expected {shape(each.dims or ())}{'; if it holds ROIs, name it with rois' if is_like_boxes else ''}"
 
 
 def _fits(found: Sequence[int], dims: Dims) -> bool:

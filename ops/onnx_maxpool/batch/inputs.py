@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from onnx_maxpool.adapters.collation import BOX_COLUMNS, EXPECTED_BOXES
+from onnx_maxpool.adapters.columns import expected_shape
 from onnx_maxpool.batch.tensors import ARROW_TYPES, check_permutation, extension, known_dims, rows_of, value_type
 from onnx_maxpool.errors import InputError, listing, shape
 from onnx_maxpool.files import check_utf_8
@@ -188,7 +189,7 @@ def check_field(label: str, field: pa.Field, each: BatchInput) -> None:
     check_permutation(label, field)
     dims, known = (None, None) if each.kind == "rois" else each.dims, known_dims(field)
     if dims is not None and not _may_be(known, dims):
-        raise InputError(f"{label} has shape {shape(known)}, expected {shape(dims)}")
+        raise InputError(f"{label} has shape {shape(known)}, {expected_shape(each, len(known))}")
     if each.kind == "rois" and isinstance(known[1], int) and known[1] not in BOX_COLUMNS:
         raise InputError(f"{label} has shape {shape(known)}, {EXPECTED_BOXES}")
 
