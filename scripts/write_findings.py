@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -269,7 +270,15 @@ def crash(stdout: str, stderr: str) -> str:
     if panics:
         _, _, place = lines[panics[0]].partition("panicked at")
         telling = " ".join([place.strip(), *lines[panics[0] + 1 : panics[0] + 2]])
-    return f"{ended[1]}: {re.sub(r'0x[0-9a-f]+|[0-9]{4,}', '_', telling)}"
+    return f"{ending(ended[1])}: {re.sub(r'0x[0-9a-f]+|[0-9]{4,}', '_', telling)}"
+
+
+def ending(code: str) -> str:
+    """The name of the signal of a negative exit code, else what is said of it: numbers are not compared, names are."""
+    try:
+        return signal.Signals(-int(code)).name
+    except ValueError:
+        return code
 
 
 def run_section(section: Finding, python: str) -> Shown:

@@ -101,12 +101,20 @@ def test_crashes_in_other_places_are_other_findings(
 def test_a_crash_without_a_place_is_told_by_its_signal_and_by_what_is_asked(writer: ModuleType) -> None:
     ended = "exit code of the process that runs the model: -8\n"
     assert writer.crash("The difference shows.", "words") == ""
-    assert writer.crash(ended, "begun\nAssertion failed at 0x7f00\n") == "-8: Assertion failed at _"
+    assert writer.crash(ended, "begun\nAssertion failed at 0x7f00\n") == "SIGFPE: Assertion failed at _"
     first, second = (
         writer.Finding("toy", f"## T\n\nSaid\n\n- expected: an error, such as `{what}`\n", "-8: ")
         for what in ("strides", "pads")
     )
     assert first.cause != second.cause
+
+
+def test_another_signal_is_another_finding(writer: ModuleType, report: Callable[..., None], tmp_path: Path) -> None:
+    for rule, code in (("P1", -11), ("P2", -8), ("P3", -8)):
+        ended = f"print('exit code of the process that runs the model: {code}')\n"
+        report(f"toy-max_pooling1-{rule.lower()}-ends-the-process", ENDS, CRASH, ended + SHOWS, rule=rule)
+    take(writer, tmp_path)
+    assert headings(writer) == ["MaxPool-12 ends the process (P1)", "MaxPool-12 ends the process (P2)"]
 
 
 @pytest.mark.parametrize(

@@ -25,16 +25,16 @@ ONNX_MAXPOOL_INLINE Result picked_lanes(V a, V b, Sequence<i...>) {
 #else
 template <class Result, class V, int... i>
 ONNX_MAXPOOL_INLINE Result picked_lanes(V a, V b, Sequence<i...>) {
-  using Lane = __typeof__(a[0] + a[0]);
+  constexpr int kLane = sizeof(Result) / sizeof...(i);
   if constexpr (sizeof(Result) == sizeof(V)) {
-    using Place = typename IntegerOf<sizeof(V) / sizeof...(i)>::type;
+    using Place = typename IntegerOf<kLane>::type;
     return reinterpret_cast<Result>(__builtin_shuffle(a, b, Vector<Place, sizeof(V)>{static_cast<Place>(i)...}));
   } else {
     // Neighbours, as blocks and halves are.
     constexpr int kFirst[] = {i...};
     const V both[] = {a, b};
     Result result;
-    __builtin_memcpy(&result, reinterpret_cast<const char*>(both) + kFirst[0] * sizeof(Lane), sizeof(Result));
+    __builtin_memcpy(&result, reinterpret_cast<const char*>(both) + kFirst[0] * kLane, sizeof(Result));
     return result;
   }
 }
