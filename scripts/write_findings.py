@@ -174,7 +174,8 @@ def finding(name: str, report: str, program: str) -> Finding:
         # The folder's name has the named answer, which the title of a wrong input does not say.
         _, _, answer = name.partition(f"-{asked[1].lower()}-")
         said = re.sub(r"[^a-z0-9]+", "-", title.lower())
-        title += f": {answer.replace('-', ' ')}" if answer not in said and not answer.startswith("gives-") else ""
+        is_named = "answers-where-an-error" in said and answer not in said and not answer.startswith("gives-")
+        title += f": {answer.replace('-', ' ')}" if is_named else ""
         title += f" ({asked[1]})"
     packages = re.findall(r'"([^"]+)"', re.findall(r"^PACKAGES = \((.*)\)$", program, re.MULTILINE)[0])
     shown = PROGRAM.format(packages=" and ".join(packages), program=program.rstrip())
