@@ -37,9 +37,6 @@ RUNTIMES = {
 }
 """The names of runtimes that are not called as their backend is."""
 
-NOT_KEPT: dict[str, str] = {}
-"""Single reports that show, but not an error of the runtime, by the name of their folder, each with the reason."""
-
 LIMITS = {
     r"^- expected: an error, such as `AdaptiveMaxPool: output_size is \[([^]]*,)?0[],]": (
         "the text of AdaptiveMaxPool does not exclude a size of 0: that limit is ours"
@@ -213,13 +210,13 @@ def write(path: Path, findings: list[Finding]) -> None:
     path.write_text("\n".join([head, *sections]), encoding="utf-8")
 
 
-def why_not(name: str, found: Finding, findings: Sequence[Finding]) -> str:
+def why_not(found: Finding, findings: Sequence[Finding]) -> str:
     """Why a report is not kept beside those that the page has; empty where it is.
 
     The suite often asks one difference under many rules. Its first section is enough for the runtime's developers.
     """
     limits = (reason for pattern, reason in LIMITS.items() if re.search(pattern, found.text, re.MULTILINE))
-    if reason := NOT_KEPT.get(name) or (next(limits, "") if "answers where an error" in found.title else ""):
+    if reason := next(limits, "") if "answers where an error" in found.title else "":
         return reason
     others = [other for other in findings if other.heading != found.heading]
     same = [other.heading for other in others if (other.title, other.cause) == (found.title, found.cause)]
@@ -300,7 +297,7 @@ def renew(page: Path, reports: Sequence[tuple[Path, str]]) -> bool:
         shown = run(home / "reproduce.py", python)
         is_whole &= not shown.untried
         found = numbered(replace(found, crash=shown.crash), kept)
-        reason = why_not(home.name, found, kept) if shown.shows else shown.why_not
+        reason = why_not(found, kept) if shown.shows else shown.why_not
         if reason:
             print(f"{home}: not kept: {reason}")
         else:

@@ -303,17 +303,6 @@ def test_the_index_lists_every_finding(writer: dict[str, Any]) -> None:
     assert len(re.findall(r"^\| \[", index, re.MULTILINE)) == len(FINDINGS)
 
 
-def test_a_report_that_is_not_kept_says_why(writer: dict[str, Any]) -> None:
-    findings = writer["read"](ROOT / "docs" / "findings" / "tract.md")
-    known = next(found for found in findings if found.title == "MaxPool-12 ends the process")
-    again = type(known)("tract", known.text.replace("(P2)", "(P1)"))
-    assert writer["why_not"]("tract-p2", known, findings) == ""
-    assert writer["why_not"]("tract-p1", again, findings) == "the page has it as 'MaxPool-12 ends the process (P2)'"
-    assert writer["why_not"]("tract-p1", again, []) == ""
-    for name, reason in writer["NOT_KEPT"].items():
-        assert writer["why_not"](name, again, []) == reason
-
-
 def packages_of(section: str) -> list[str]:
     """What the program of a finding needs."""
     (listed,) = re.findall(r"^PACKAGES = \((.*)\)$", section, re.MULTILINE)

@@ -52,8 +52,7 @@ PoolJob maps_of_unit(const PoolJob& job, int64_t unit) {
   return maps;
 }
 
-// The best over windows of slices, from the map `begin` on. They are lanes of elements' own width: numbers, or keys
-// that become elements again.
+// The best over windows of slices, of `count` maps from `begin` on: of numbers, or of keys that become elements again.
 template <class Lane>
 class SlicesFolder {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
@@ -61,7 +60,7 @@ class SlicesFolder {
   using Order = typename OrderFor<Lane, false>::type;
 
  public:
-  // Returns whether a number was NaN: then what is written is none.
+  // Returns whether a number was NaN, which a maximum of numbers may lose.
   ONNX_MAXPOOL_NOINLINE static bool fold(const PoolJob& job, int64_t begin, int64_t count, Lane* to) {
     const int64_t slice = job.rows.size * job.columns.size, cells = job.depth.size * slice;
     const Lane* plane = static_cast<const Lane*>(job.x) + begin / job.depth.count * cells;
