@@ -19,6 +19,7 @@ import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import MODELS
@@ -167,7 +168,8 @@ STRAY = (".env", "fast_rcnn.onnx", "cases/model.onnx", "ops/notes.txt", "ops/onn
 def test_a_source_distribution_takes_nothing_else_that_lies_in_the_folder(dist: Path, tmp_path: Path) -> None:
     """As where somebody builds one by hand, in a folder that is no clone of a minute ago."""
     with tarfile.open(dist / f"onnx_maxpool-{VERSION}.tar.gz") as tar:
-        tar.extractall(tmp_path, filter="data")
+        safely: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since Python 3.11.4
+        tar.extractall(tmp_path, **safely)
     (folder,) = tmp_path.iterdir()
     (folder / ".gitignore").write_text("")
     before = {path for path in folder.rglob("*") if path.is_file()}
