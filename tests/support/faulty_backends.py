@@ -111,10 +111,8 @@ class ReturnsNothing(Good):
         return Function(lambda inputs: None)
 
 
-class ReturnsNothingForErrors(Good):
-    """Has no outputs where it should raise, as a runtime whose binding drops errors."""
-
-    nothing: tuple[Any, ...] = ()
+class OnRefusal(Good):
+    """Does something else where it should raise."""
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Function:
@@ -122,9 +120,23 @@ class ReturnsNothingForErrors(Good):
             try:
                 return Good.prepare(model).run(inputs)
             except Exception:
-                return cls.nothing
+                return cls.instead()
 
         return Function(run)
+
+    @classmethod
+    def instead(cls) -> Any:
+        raise NotImplementedError
+
+
+class ReturnsNothingForErrors(OnRefusal):
+    """Has no outputs where it should raise, as a runtime whose binding drops errors."""
+
+    nothing: tuple[Any, ...] = ()
+
+    @classmethod
+    def instead(cls) -> Any:
+        return cls.nothing
 
 
 class ReturnsNone(ReturnsNothingForErrors):
@@ -204,24 +216,6 @@ class GuessesWhereItMustRefuse(Good):
                 return [np.full((1, 1, 2, 2), guess, inputs[0].dtype)]
 
         return Function(run)
-
-
-class OnRefusal(Good):
-    """Does something else where it should raise."""
-
-    @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> Function:
-        def run(inputs: Any) -> Any:
-            try:
-                return Good.prepare(model).run(inputs)
-            except Exception:
-                return cls.instead()
-
-        return Function(run)
-
-    @classmethod
-    def instead(cls) -> Any:
-        raise NotImplementedError
 
 
 class HangsOnRefusal(OnRefusal):

@@ -104,22 +104,16 @@ class SlicesFolder {
   ONNX_MAXPOOL_INLINE static V best_at(const Order& order, const Lane* x, int64_t all, int64_t slice,
                                        NanWatch<V>& watch) {
     const auto at = [&](int64_t z) ONNX_MAXPOOL_INLINED { return order.to_key(load_once<V>(x + z * slice)); };
+    const int64_t number = slices > 0 ? slices : all, in_pairs = number % 2 == 0;
     V best = at(0);
-    int64_t z = 1;
-    if constexpr (slices != 3) {
-      if (slices == 2 || all % 2 == 0) {
-        const V next = at(1);
-        watch.see(best, next);
-        best = max(best, next);
-        if constexpr (slices == 2) return best;
-        z = 2;
-      } else {
-        watch.see(best);
-      }
+    if (in_pairs) {
+      const V next = at(1);
+      watch.see(best, next);
+      best = max(best, next);
     } else {
       watch.see(best);
     }
-    for (; slices == 3 ? z < 3 : z < all; z += 2) {
+    for (int64_t z = 1 + in_pairs; z < number; z += 2) {
       const V a = at(z), b = at(z + 1);
       watch.see(a, b);
       best = max(best, max(a, b));

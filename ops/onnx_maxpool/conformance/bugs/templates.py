@@ -101,8 +101,7 @@ ANSWERS = """    try:
     print("The difference shows.")
     return 1"""
 
-CRASHES = """    # What runs it may die or hang: that is another process. Its exit code says whether it came to its end.
-    done, cannot = 77, 78
+CHILD = """    done, cannot = 77, 78
     if sys.argv[1:] == ["run"]:
         try:
             [np.asarray(output) for output in run(model(), given) or ()]
@@ -112,7 +111,13 @@ CRASHES = """    # What runs it may die or hang: that is another process. Its ex
         except Exception:
             traceback.print_exc()
         return done
-    for i in range(RUNS):
+"""
+"""What another process does, which ends with `done` unless it dies or lacks a package."""
+
+CRASHES = (
+    f"""    # What runs it may die or hang: that is another process. Its exit code says whether it came to its end.
+{CHILD}"""
+    + """    for i in range(RUNS):
         try:
             code = subprocess.run([sys.executable, __file__, "run"], env=memory(i), timeout=SECONDS).returncode
         except subprocess.TimeoutExpired:
@@ -125,6 +130,7 @@ CRASHES = """    # What runs it may die or hang: that is another process. Its ex
             return 1
     print("The difference does not show.")
     return 0"""
+)
 
 VARIES = """    # Each process answers twice.
     if sys.argv[1:] == ["run"]:
@@ -146,18 +152,10 @@ VARIES = """    # Each process answers twice.
     print("The difference shows." if len(answers) > 1 else "The difference does not show.")
     return int(len(answers) > 1)"""
 
-GROWS = """    # Another process runs it, which is ended where it takes more than LIMIT bytes.
-    done, cannot = 77, 78
-    if sys.argv[1:] == ["run"]:
-        try:
-            [np.asarray(output) for output in run(model(), given) or ()]
-        except ImportError:
-            traceback.print_exc()
-            return cannot
-        except Exception:
-            traceback.print_exc()
-        return done
-    process = subprocess.Popen([sys.executable, __file__, "run"])
+GROWS = (
+    f"""    # Another process runs it, which is ended where it takes more than LIMIT bytes.
+{CHILD}"""
+    + """    process = subprocess.Popen([sys.executable, __file__, "run"])
     most, end = 0, time.monotonic() + SECONDS
     while process.poll() is None and most <= LIMIT and time.monotonic() < end:
         most = max(most, resident(process.pid))
@@ -168,6 +166,7 @@ GROWS = """    # Another process runs it, which is ended where it takes more tha
     print(f"the process that runs the model took {most / 1e9:.3g} GB of memory, expected {LIMIT / 1e9:.3g} at most")
     print("The difference shows." if most > LIMIT else "The difference does not show.")
     return int(most > LIMIT)"""
+)
 
 RESIDENT = """LIMIT, SECONDS = {limit}, {seconds}
 
