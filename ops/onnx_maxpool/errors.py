@@ -7,6 +7,9 @@ from typing import SupportsFloat
 
 import numpy as np
 
+MOST_WHOLE = 1e7
+"""Whole numbers of up to so many are written with all their digits."""
+
 
 class OperatorError(ValueError):
     """An operator rejects what it was given.
@@ -32,9 +35,15 @@ class WorkerError(RuntimeError):
 
 
 def number(value: SupportsFloat, dtype: np.dtype[np.generic]) -> str:
-    """`value` with the fewest digits that read back as the same `dtype` (float32 stands in for narrower floats)."""
+    """`value` with the fewest digits that read back as the same `dtype` (float32 stands in for narrower floats).
+
+    Whole numbers of up to ten million have all their digits: `400`, not `4e+02`.
+    """
     kind = np.float64 if dtype == np.float64 else np.float32
     exact = kind(value)
+    whole = float(exact)
+    if whole != 0 and abs(whole) <= MOST_WHOLE and whole.is_integer():
+        return str(int(whole))
     for digits in range(1, 17):
         text = f"{float(exact):.{digits}g}"
         with np.errstate(over="ignore"):  # few digits of the largest number may be beyond it

@@ -55,7 +55,8 @@ def roi_rows(operator: str, opset: int, size: str, leading: tuple[int, ...], *ty
 
     number = "expected a batch number from 0 to 1"
     yield bad_roi("batch N, in the second row", "M10", f"batch 2, {number}", ROI, (2, 0, 0, 1, 1))
-    for value, text in ((-1, "-1"), (-1.3, "-1.3"), (1e20, "1e+20"), (NAN, "nan"), (INF, "inf"), (-INF, "-inf")):
+    printed = ((-1, "-1"), (400, "400"), (-1.3, "-1.3"), (1e7, "10000000"), (1e20, "1e+20"))
+    for value, text in (*printed, (NAN, "nan"), (INF, "inf"), (-INF, "-inf")):
         yield bad_roi(f"batch {text}", "M10", f"batch {text}, {number}", (value, 0, 0, 1, 1))
     narrow = {"float16": (np.float16, "2.6992188"), "bfloat16": (ml_dtypes.bfloat16, "2.703125")}
     for name, (dtype, text) in {**narrow, "double": (np.float64, "2.7")}.items():

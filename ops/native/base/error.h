@@ -47,12 +47,18 @@ inline std::string escaped(const std::string& bytes) {
   return out;
 }
 
+// Whole numbers of up to so many are written with all their digits: 400, not 4e+02.
+constexpr double kMostWhole = 1e7;
+
 // The fewest digits that read back as the same value. Streams in the classic locale, because printf and strtod follow
 // the process's: there a number may have a decimal comma.
 template <class Float>
 std::enable_if_t<std::is_floating_point_v<Float>, std::string> text(Float value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (value != 0 && std::fabs(value) <= kMostWhole && std::trunc(value) == value) {
+    return std::to_string(static_cast<int64_t>(value));
+  }
   std::string out;
   for (int digits = 1; digits <= std::numeric_limits<Float>::max_digits10; ++digits) {
     std::ostringstream print;

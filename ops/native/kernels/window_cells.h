@@ -162,6 +162,14 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either(const Cells<Lane, indexed>& a, c
   }
 }
 
+// The better of what is known before and of cells that are known to follow (`are_ordered`), or may not.
+template <int count, class Lane, bool indexed>
+ONNX_MAXPOOL_INLINE void join_all(Cells<Lane, indexed>* best, const Cells<Lane, indexed>* next, bool are_ordered) {
+  if (!indexed || are_ordered) return follow_all<count>(best, next);
+#pragma GCC unroll 8
+  for (int i = 0; i < count; ++i) best[i] = either(best[i], next[i]);
+}
+
 // Of two vectors of windows the better halves: half as many lanes of both. Blocks of two windows lie in turn, of `a`
 // and of `b`, as long as a window has a whole block; then lanes do, in each block.
 template <bool blocks, class Lane, bool indexed>

@@ -28,7 +28,7 @@ constexpr int64_t kMostRowsApart = 16, kMostColumnsApart = kVectorBytes == 64 ? 
 inline bool is_doubled(const PoolAxis& axis, int64_t most_apart) {
   return has_step(axis) && axis.step <= most_apart && axis.length / axis.step <= kMostGroups;
 }
-// Whether windows may have more than one slice.
+// Whether windows may have more than one slice. Then their rows are not in the order of positions, which are compared.
 inline bool has_slices(const PoolJob& job) { return job.depth.length != 1 || job.depth.grain != 1; }
 
 // No window of columns reaches further than into the next group of vectors.
@@ -109,8 +109,7 @@ struct DoubledParts {
 
 // What a walk over so many vectors knows, of windows that start `step` columns apart (window_walk.h says what it is
 // asked for). The first doubling needs the group of rows before; for each of the others a ring in scratch has what was
-// known by[i] groups ago. Where `rows_are_near`, windows start one row apart, and a group is one row. Rows of several
-// slices are not in the order of positions, which are compared then.
+// known by[i] groups ago. Where `rows_are_near`, windows start one row apart, and a group is one row.
 template <class Lane, bool indexed, int step_, int vectors_, bool rows_are_near>
 class DoubledWindows {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
@@ -218,11 +217,7 @@ class DoubledWindows {
   }
 
   // Later rows to what is known of earlier ones.
-  ONNX_MAXPOOL_INLINE void add(Best* best, const Best* next) const {
-    if (!indexed || are_ordered_) return follow_all<kRead>(best, next);
-#pragma GCC unroll 8
-    for (int v = 0; v < kRead; ++v) best[v] = either(best[v], next[v]);
-  }
+  ONNX_MAXPOOL_INLINE void add(Best* best, const Best* next) const { join_all<kRead>(best, next, are_ordered_); }
 
   // The best of this group of rows becomes that of all groups of a window.
   ONNX_MAXPOOL_INLINE void double_rows(Best* group) {

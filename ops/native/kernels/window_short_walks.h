@@ -19,7 +19,9 @@ class ShortWalk {
 
   template <class Parts>
   ShortWalk(const PoolJob& job, const Parts&)
-      : length_(job.columns.length), takes_neighbours_(takes_neighbours<Lane, indexed>(job)) {}
+      : length_(job.columns.length),
+        are_ordered_(!has_slices(job)),
+        takes_neighbours_(takes_neighbours<Lane, indexed>(job)) {}
 
   static constexpr int64_t beyond() { return 0; }
 
@@ -38,7 +40,7 @@ class ShortWalk {
     Best row[kRead];
     next_row(row);
     copy_all<kRead>(kKept > 0 ? known_[kKept > 0 ? kKept - 1 : 0] : row, here);
-    if constexpr (kKept > 0) follow_all<kRead>(here, row);
+    if constexpr (kKept > 0) join_all<kRead>(here, row, are_ordered_);
     if constexpr (kKept > 0) add(row, kKept);
   }
 
@@ -56,7 +58,7 @@ class ShortWalk {
 #pragma GCC unroll 8
     for (int i = rows - 1; i > 0; --i) {
       copy_all<kRead>(known_[i - 1], known_[i]);
-      follow_all<kRead>(known_[i], row);
+      join_all<kRead>(known_[i], row, are_ordered_);
     }
     copy_all<kRead>(row, known_[0]);
   }
@@ -99,7 +101,7 @@ class ShortWalk {
   }
 
   const int64_t length_;
-  const bool takes_neighbours_;
+  const bool are_ordered_, takes_neighbours_;
   // The best of the last row, of the last two, ..., of those that the next windows have.
   Best known_[kKept > 0 ? kKept : 1][kRead];
 };

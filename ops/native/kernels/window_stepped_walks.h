@@ -1,11 +1,11 @@
 // Windows of a few columns that start two or three columns apart: of as many vectors, a vector has the first columns of
-// all windows, another the second ones, and so on. A window may have one column of the next.
+// all windows, another the second ones, and so on. A window may have the first columns of the next one, or all of them.
 //
 //   step 2   x0 x1 x2 x3 | x4 x5 x6 x7   first   x0 x2 x4 x6    second   x1 x3 x5 x7    next   x2 x4 x6 x8
 //
-// Or one of the window before, where the first column is padding and so is not read. Then windows that fill vectors
-// take no column of another one (32 columns with windows of three and a padding of one); but a walk knows no column
-// before it, so that it has to take whole lines.
+// Or one column of the window before, where the first column is padding and so is not read. Then windows that fill
+// vectors take no column of another one (32 columns with windows of three and a padding of one); but a walk knows no
+// column before it, so that it has to take whole lines.
 //
 //   padding 1   x0 x1 x2 x3 | x4 x5 x6 x7   second   x0 x2 x4 x6    third   x1 x3 x5 x7    before   -- x1 x3 x5
 #pragma once
@@ -28,7 +28,7 @@ inline int64_t kept_rows(const PoolAxis& rows) { return rows.length > rows.step 
 template <class Lane>
 bool is_stepped(const PoolAxis& rows, const PoolAxis& columns) {
   return has_step(rows) && rows.step <= kMostRowsApart && kept_rows(rows) <= kMostKept && has_step(columns) &&
-         columns.step >= 2 && columns.step <= kMostColumnsStepped<Lane> && columns.length <= columns.step + 1;
+         columns.step >= 2 && columns.step <= kMostColumnsStepped<Lane> && columns.length <= 2 * columns.step;
 }
 
 // Vectors of windows that are walked at once: as many as there are registers for to read, or fewer, where their code is
@@ -43,7 +43,6 @@ bool takes_column_before(const PoolJob& job) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   const PoolAxis& columns = job.columns;
   if (columns.first != -1 || columns.length != columns.step + 1 || !is_stepped<Lane>(job.rows, columns)) return false;
-  if (indexed && has_slices(job)) return false;  // those have no walks of their own
   const int64_t most = kLanes * (columns.step == 2 ? kSteppedAtOnce<Lane, 2> : kSteppedAtOnce<Lane, 3>);
   const bool fills_vectors = columns.count % kLanes == 0 && columns.count * columns.step <= columns.size;
   return fills_vectors && columns.count <= most;
@@ -72,6 +71,7 @@ class SteppedWalk {
       : rows_(job.rows.length),
         rows_apart_(job.rows.step),
         columns_(job.columns.length),
+        are_ordered_(!has_slices(job)),
         takes_before_(takes_column_before<Lane, indexed>(job)) {}
 
   static constexpr int64_t beyond() { return 0; }
@@ -94,23 +94,28 @@ class SteppedWalk {
       if constexpr (kept > 1) {
         if (row_step() > 1) {
           next_row(known_[0]);
-          follow_all<kRead>(here, known_[0]);
+          add(here, known_[0]);
         }
         keep_next(next_row);
       } else {
         next_row(known_[0]);
       }
-      follow_all<kRead>(here, known_[0]);
+      add(here, known_[0]);
     }
   }
 
   ONNX_MAXPOOL_INLINE void windows(const Best* here, Best* edge, Best* found) const {
     const auto all = [&](auto length) ONNX_MAXPOOL_INLINED {
+      constexpr int kOfNext = length.value > step ? length.value - step : 0;
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) {
-        found[v] = window<length.value>(here + v * step, v + 1 < vectors ? here[(v + 1) * step] : edge[0]);
+        found[v] = of_columns<length.value - kOfNext>(here + v * step);
+        if constexpr (kOfNext > 0) {
+          const Best next = v + 1 < vectors ? of_columns<kOfNext>(here + (v + 1) * step) : edge[0];
+          found[v] = either(found[v], slid_down<1>(of_columns<kOfNext>(here + v * step), next));
+        }
       }
-      if constexpr (length.value > step) edge[0] = of_columns<1>(here);
+      if constexpr (kOfNext > 0) edge[0] = of_columns<kOfNext>(here);
     };
     if (length() == step + 1 && takes_before_) {
       windows_with_before(here, found);
@@ -118,10 +123,12 @@ class SteppedWalk {
       all(Number<1>());
     } else if (length() == 2) {
       all(Number<2>());
-    } else if (step == 2 || length() == 3) {
+    } else if (length() == 3) {
       all(Number<3>());
-    } else if constexpr (step > 2) {
+    } else if (step == 2 || length() == 4) {
       all(Number<4>());
+    } else if constexpr (step > 2) {
+      length() == 5 ? all(Number<5>()) : all(Number<6>());
     }
   }
 
@@ -133,18 +140,21 @@ class SteppedWalk {
   ONNX_MAXPOOL_INLINE int64_t length() const { return kSide > 0 ? kSide : columns_; }
 
   template <class NextRow>
-  ONNX_MAXPOOL_INLINE static void follow_next(const NextRow& next_row, Best* best) {
+  ONNX_MAXPOOL_INLINE void follow_next(const NextRow& next_row, Best* best) const {
     Best row[kRead];
     next_row(row);
-    follow_all<kRead>(best, row);
+    add(best, row);
   }
+
+  // Later rows to what is known of earlier ones.
+  ONNX_MAXPOOL_INLINE void add(Best* best, const Best* next) const { join_all<kRead>(best, next, are_ordered_); }
 
   // Of two rows that are kept the last one is read, and the one before is known.
   template <class NextRow>
   ONNX_MAXPOOL_INLINE void keep_next(const NextRow& next_row) {
     copy_all<kRead>(known_[0], known_[1]);
     next_row(known_[0]);
-    follow_all<kRead>(known_[1], known_[0]);
+    add(known_[1], known_[0]);
   }
 
   // The best of the first `count` columns of each window.
@@ -169,14 +179,8 @@ class SteppedWalk {
     }
   }
 
-  template <int length>
-  ONNX_MAXPOOL_INLINE static Best window(const Best* here, const Best& next) {
-    if constexpr (length <= step) return of_columns<length>(here);
-    return either(of_columns<step>(here), slid_down<1>(of_columns<1>(here), next));
-  }
-
   const int64_t rows_, rows_apart_, columns_;
-  const bool takes_before_;
+  const bool are_ordered_, takes_before_;
   Best known_[kept > 0 ? kept : 1][kRead];  // of those rows the best of the last one, of the last two
 };
 

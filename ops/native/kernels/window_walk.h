@@ -83,7 +83,7 @@ class Walk {
     // Vectors of a row that are read, all of which windows are taken, and those of what the left needs.
     constexpr int kRead = Windows::kRead, kAll = vectors * step, kEdge = Windows::kEdge;
     static_assert(kRead <= kMostRead, "a copy has room");
-    if constexpr (vectors == 1 && kHasTails<Lane, indexed> && sizeof(Element) == sizeof(Lane)) {
+    if constexpr (vectors == 1 && kRead == kAll && kHasTails<Lane, indexed> && sizeof(Element) == sizeof(Lane)) {
       if (band.tails_wanted > 0) {
         has_nan_ |= !tails_.template walk<Windows>(band.first, band.tails_wanted, parts_, write);
         return;

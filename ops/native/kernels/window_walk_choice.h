@@ -53,7 +53,6 @@ constexpr bool kWalksOblongs = indexed || kAreNumbers<Lane> || kVectorBytes < 64
 template <class Lane, bool indexed>
 bool has_own_walk(const PoolJob& job) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
-  if (indexed && has_slices(job)) return false;  // they trust in the order of positions
   if (is_stepped<Lane>(rows, columns)) return true;
   constexpr int kMost = kMostShortSide<Lane, indexed>;
   if (!slides_by_one(rows) || rows.length > kMost || !slides_by_one(columns) || columns.length > kMost) return false;
