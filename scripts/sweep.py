@@ -323,13 +323,21 @@ def main(
         sep="\n",
         markup=False,
     )
-    log.print(f"{count_of(steps, 'step')} among {count_of(len(points), 'point')}{'' if whole else ', not all swept'}")
+    log.print(summary(points) + ("" if whole else ", not all swept"))
     if plot is not None:
         from sweep_plot import write_pictures  # matplotlib, which is an extra's
 
         for path in write_pictures([asdict(each) for each in points], plot):
             log.print(f"wrote {path}", markup=False)
     raise typer.Exit(1 if steps else 0)
+
+
+def summary(points: Sequence[Point]) -> str:
+    """How many steps there are, and of which kind."""
+    steps = [each for each in points if each.step]
+    rises = sum((each.growth or 0) > (each.of_work or 0) for each in steps)
+    kinds = f": time grows by too much at {rises}, falls at {len(steps) - rises}" if steps else ""
+    return f"{count_of(len(steps), 'step')} among {count_of(len(points), 'point')}{kinds}"
 
 
 def write(points: Sequence[Point], path: Path, seed: int | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -177,6 +177,14 @@ def test_steps(
     monkeypatch.setattr(sweep, "prepared", lambda *_: next(fakes))
     found = list(sweep.swept(sweep.Sweep(ROW, "padding", [(i, ROW, 1) for i in range(len(times))]), 0))
     assert [each.step for each in found] == steps
+
+
+def test_the_summary_says_in_which_steps_time_rises(sweep: ModuleType) -> None:
+    base = sweep.Point("group", "base", "padding", 1.0, "row", 1, (1, 1, 1), None, None, None, None, False)
+    rises, falls = replace(base, growth=1.6, of_work=1.1, step=True), replace(base, growth=0.7, of_work=1.0, step=True)
+    assert sweep.summary([base]) == "0 steps among 1 point"
+    assert sweep.summary([base, rises]) == "1 step among 2 points: time grows by too much at 1, falls at 0"
+    assert sweep.summary([rises, falls, falls]) == "3 steps among 3 points: time grows by too much at 1, falls at 2"
 
 
 def test_a_sweep_that_there_is_not() -> None:
