@@ -41,15 +41,15 @@ def number(value: SupportsFloat, dtype: np.dtype[np.generic]) -> str:
     """
     kind = np.float64 if dtype == np.float64 else np.float32
     exact = kind(value)
-    whole = float(exact)
-    if whole != 0 and abs(whole) <= MOST_WHOLE and whole.is_integer():
-        return str(int(whole))
+    printed = float(exact)
+    if printed != 0 and abs(printed) <= MOST_WHOLE and printed.is_integer():
+        return str(int(printed))
     for digits in range(1, 17):
-        text = f"{float(exact):.{digits}g}"
+        text = f"{printed:.{digits}g}"
         with np.errstate(over="ignore"):  # few digits of the largest number may be beyond it
             if kind(text) == exact:
                 return text
-    return f"{float(exact):.17g}"
+    return f"{printed:.17g}"
 
 
 def shape(dims: Iterable[int | str | None]) -> str:
