@@ -18,6 +18,7 @@
 // right where that walk has left it.
 #pragma once
 
+#include "kernels/window_flat_walks.h"
 #include "kernels/window_short_walks.h"
 #include "kernels/window_stepped_walks.h"
 #include "kernels/window_walk.h"
@@ -223,18 +224,28 @@ struct WalkPool : UnitsOfLines {
     return kIsFaster && (has_own_walk<Lane, indexed>(job) || doubles_windows<Lane>(job));
   }
 
-  static bool may_fetch(const PoolJob& job) { return leaves_near_caches<indexed>(job, sizeof(Element)); }
+  static bool may_fetch(const PoolJob& job) {
+    return leaves_near_caches<indexed>(job, sizeof(Element)) && !walks_flat<Lane, indexed>(job);
+  }
 
   static size_t scratch_bytes(const PoolJob& job) {
+    if (walks_flat<Lane, indexed>(job))
+      return static_cast<size_t>(FlatWalk<Element, Lane, indexed>::scratch_bytes(job));
     return static_cast<size_t>(Walks<Element, Lane, indexed>::scratch_bytes(job));
   }
 
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);
     WindowWriter<Element, Lane, indexed> writer(job, lines.start, lines.end);
-    Walks<Element, Lane, indexed> windows(job, static_cast<Lane*>(scratch));
-    windows.pool(lines.start, lines.end, writer);
-    return !windows.has_nan();
+    const auto pool = [&](auto windows) {
+      windows.pool(lines.start, lines.end, writer);
+      return !windows.has_nan();
+    };
+    Lane* const lanes = static_cast<Lane*>(scratch);
+    if constexpr (kWalksFlat<Lane>) {
+      if (walks_flat<Lane, indexed>(job)) return pool(FlatWalk<Element, Lane, indexed>(job, lanes));
+    }
+    return pool(Walks<Element, Lane, indexed>(job, lanes));
   }
 };
 

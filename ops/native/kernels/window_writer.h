@@ -41,10 +41,15 @@ class WindowWriter {
   template <class CellsAt>
   ONNX_MAXPOOL_INLINE void write_line(int64_t count, CellsAt cells_at) {
     const Place to = place();
-    const int64_t fits = end_ - output_ - kLanes + 1, whole = count < fits ? count : fits;
-    int64_t i = 0;
-    for (; i < whole; i += kLanes) to.write(i, cells_at(i));
-    for (; i < count; i += kLanes) write_last(i, cells_at(i), count - i);
+    const int64_t last = end_ - output_ - kLanes;
+    for (int64_t i = 0; i < count; i += kLanes) {
+      const auto cells = cells_at(i);
+      if (i > last) {  // the unit's last vector
+        write_last(i, cells, count - i);
+        break;
+      }
+      to.write(i, cells);
+    }
     add_outputs(count);
   }
 
