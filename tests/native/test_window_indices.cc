@@ -27,7 +27,16 @@ enum class Indices { none, of_32_bits, of_64_bits };
 enum class Values { many_maxima, few_maxima, least };
 
 long double least_of(ElementType type) {
-  return type == ElementType::int64_ ? -0x1p63L : type == ElementType::uint8_ ? 0 : -INFINITY;
+  switch (type) {
+    case ElementType::uint8_:
+      return 0;
+    case ElementType::int32_:
+      return -0x1p31L;
+    case ElementType::int64_:
+      return -0x1p63L;
+    default:
+      return -INFINITY;
+  }
 }
 
 class Pooled {
@@ -133,8 +142,8 @@ const std::vector<WindowCase>& large_cases() {
 }
 
 void check(const Kernels& kernels) {
-  constexpr ElementType kTypes[] = {ElementType::uint8_, ElementType::float16_, ElementType::float_,
-                                    ElementType::int64_};
+  constexpr ElementType kTypes[] = {ElementType::uint8_,  ElementType::float16_, ElementType::float_,
+                                    ElementType::double_, ElementType::int32_,   ElementType::int64_};
   int plans = 0, jobs = 0;
   const auto pool = [&](const WindowCase& of, ElementType type, Indices indices, Values values) {
     plans += Pooled(of, type, indices, values).check(kernels);

@@ -1,7 +1,9 @@
-// Float and double without indices are pooled as numbers (kernels/numbers.h): a NaN at any single place is found by
-// every plan on every target, in each window that holds it, and no other output changes by a bit.
+// Float and double are pooled as numbers (kernels/numbers.h), without indices by all plans and with indices by walks: a
+// NaN at any single place is found by every plan on every target, in each window that holds it, and no other output
+// changes by a bit.
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,7 +25,10 @@ class Pooled {
   explicit Pooled(const WindowCase& of)
       : of_(of),
         planted_(of.planes * of.depth.axis.size * of.rows.axis.size * of.columns.axis.size, cells_of_outputs(of)),
-        job_(of.job()) {
+        job_(of.job()),
+        indices_(stand_in::tensor(ElementType::uint64_,
+                                  {of.planes, job_.depth.count, job_.rows.count, job_.columns.count}, 0)) {
+    job_.indices_are_64_bits = true;
     job_.x = planted_.x();
     job_.y = planted_.y();
     job_.order = order_of(sizeof(Number) == 8 ? ElementType::double_ : ElementType::float_);
@@ -32,23 +37,28 @@ class Pooled {
   // Returns by how many plans a target can pool it.
   int check(const Kernels& kernels) {
     int plans = 0;
-    for (const PoolPlan plan : kPoolPlans) {
-      const PoolKernel* const kernel = kernels.pool(job_, sizeof(Number), plan);
-      if (!kernel) continue;
-      ++plans;
-      const std::string name = std::string(kernels.target) + ", " + of_.name + ", by " +
-                               kPoolPlanNames[static_cast<int>(plan)] + (sizeof(Number) == 8 ? ", double" : ", float");
-      const stand_in::Block scratch(kernel->scratch_bytes(job_));
-      planted_.check(
-          [&] {
-            for (int64_t unit = 0; unit < kernel->units(job_); ++unit) kernel->run(job_, unit, scratch.data());
-          },
-          name);
-    }
-    return plans;
+    job_.indices = nullptr;
+    for (const PoolPlan plan : kPoolPlans) plans += check_plan(kernels, plan);
+    job_.indices = indices_->block.data();
+    return plans + check_plan(kernels, PoolPlan::walks);
   }
 
  private:
+  bool check_plan(const Kernels& kernels, PoolPlan plan) {
+    const PoolKernel* const kernel = kernels.pool(job_, sizeof(Number), plan);
+    if (!kernel) return false;
+    const std::string name = std::string(kernels.target) + ", " + of_.name + ", by " +
+                             kPoolPlanNames[static_cast<int>(plan)] + (sizeof(Number) == 8 ? ", double" : ", float") +
+                             (job_.indices ? " with indices" : "");
+    const stand_in::Block scratch(kernel->scratch_bytes(job_));
+    planted_.check(
+        [&] {
+          for (int64_t unit = 0; unit < kernel->units(job_); ++unit) kernel->run(job_, unit, scratch.data());
+        },
+        name);
+    return true;
+  }
+
   // Of each output, its window's cells.
   static std::vector<std::vector<int64_t>> cells_of_outputs(const WindowCase& of) {
     const int64_t height = of.rows.axis.size, width = of.columns.axis.size;
@@ -77,6 +87,7 @@ class Pooled {
   const WindowCase& of_;
   PlantedNan<Number> planted_;
   PoolJob job_;
+  const std::unique_ptr<OrtValue> indices_;
 };
 
 }  // namespace

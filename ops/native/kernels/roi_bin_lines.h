@@ -27,7 +27,7 @@ class BinLines {
     const Filler filler(planes);
     BinsOfPlanes<Lane> bins(job, planes, roi.number);
     typename Filler::Watch watch;
-    const Line<Lane, false> lines = {static_cast<Lane*>(scratch), static_cast<Lane*>(scratch)};
+    const auto lines = Line<Lane, false>::in(static_cast<Lane*>(scratch), 0);
     const Lane* plane = roi.plane;
     for (int64_t channel = 0; channel < job.channels.count; ++channel, plane += job.dims.height * job.dims.width) {
       for (int64_t y = 0; y < bins_y; y += kLines) {

@@ -1,11 +1,17 @@
 // What is known of as many cells as a vector has lanes, and how two such are combined. In the plans for windows, keys
-// are integers of the elements' order (simd/order.h) or, of float and double without indices, the numbers themselves.
+// are integers of the elements' order (simd/order.h) or, of float and double, mostly the numbers themselves.
 #pragma once
 
 #include "kernels/simd/shuffle.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
+
+// Of as many bits as a lane.
+template <class Lane>
+using Position = typename IntegerOf<sizeof(Lane)>::type;
+template <class Lane>
+using Positions = Vector<Position<Lane>, kVectorBytes>;
 
 // For each lane the greatest key and, where indices are wanted, the first position in the plane that holds it.
 template <class Lane, bool indexed>
@@ -16,7 +22,8 @@ struct Cells {
 template <class Lane>
 struct Cells<Lane, true> {
   using V = Vector<Lane, kVectorBytes>;
-  V key, position;
+  V key;
+  Positions<Lane> position;
 };
 
 template <class Lane>
@@ -32,7 +39,7 @@ constexpr float kGreatest<float> = __builtin_inff();
 template <>
 constexpr double kGreatest<double> = __builtin_inf();
 template <class Lane>
-constexpr Lane kNowhere = kGreatest<Lane>;  // behind every position
+constexpr Position<Lane> kNowhere = kGreatest<Position<Lane>>;  // behind every position
 
 // Whether lanes are floating-point numbers, in place of integer keys.
 template <class Lane>
@@ -46,7 +53,7 @@ constexpr bool kAreNumbers<double> = true;
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> cells_from(Vector<Lane, kVectorBytes> key, int64_t position) {
   if constexpr (indexed) {
-    return {key, lane_numbers<Lane>() + static_cast<Lane>(position)};
+    return {key, lane_numbers<Position<Lane>>() + static_cast<Position<Lane>>(position)};
   } else {
     return {key};
   }
@@ -58,14 +65,14 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> cells_from(Vector<Lane, kVectorBytes> k
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> cells_of_row(Vector<Lane, kVectorBytes> key, int64_t position) {
   if constexpr (indexed) {
-    return {key, Vector<Lane, kVectorBytes>{} + static_cast<Lane>(position)};
+    return {key, Positions<Lane>{} + static_cast<Position<Lane>>(position)};
   } else {
     return {key};
   }
 }
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> along_row(Cells<Lane, indexed> cells, int64_t first) {
-  if constexpr (indexed) cells.position += lane_numbers<Lane>() + static_cast<Lane>(first);
+  if constexpr (indexed) cells.position += lane_numbers<Position<Lane>>() + static_cast<Position<Lane>>(first);
   return cells;
 }
 
@@ -74,7 +81,7 @@ template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> padding() {
   using V = Vector<Lane, kVectorBytes>;
   if constexpr (indexed) {
-    return {V{} + kLowest<Lane>, V{} + kNowhere<Lane>};
+    return {V{} + kLowest<Lane>, Positions<Lane>{} + kNowhere<Lane>};
   } else {
     return {V{} + kLowest<Lane>};
   }
@@ -85,7 +92,7 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> first_lanes(Cells<Lane, indexed> cells,
   using V = Vector<Lane, kVectorBytes>;
   const V number = lane_numbers<Lane>(), limit = V{} + static_cast<Lane>(count);
   cells.key = number < limit ? cells.key : V{} + kLowest<Lane>;
-  if constexpr (indexed) cells.position = number < limit ? cells.position : V{} + kNowhere<Lane>;
+  if constexpr (indexed) cells.position = number < limit ? cells.position : Positions<Lane>{} + kNowhere<Lane>;
   return cells;
 }
 
@@ -99,7 +106,7 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> lanes_within(Cells<Lane, indexed> cells
   const V number = lane_numbers<Lane>();
   const auto within = (number >= V{} + static_cast<Lane>(begin)) & (number < V{} + static_cast<Lane>(end));
   cells.key = within ? cells.key : V{} + kLowest<Lane>;
-  if constexpr (indexed) cells.position = within ? cells.position : V{} + kNowhere<Lane>;
+  if constexpr (indexed) cells.position = within ? cells.position : Positions<Lane>{} + kNowhere<Lane>;
   return cells;
 }
 
@@ -154,8 +161,8 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either(const Cells<Lane, indexed>& a, c
   using V = Vector<Lane, kVectorBytes>;
   const V key = max(a.key, b.key);
   if constexpr (indexed) {
-    const V nowhere = V{} + kNowhere<Lane>;
-    const V i = a.key == key ? a.position : nowhere, j = b.key == key ? b.position : nowhere;
+    const Positions<Lane> nowhere = Positions<Lane>{} + kNowhere<Lane>;
+    const Positions<Lane> i = a.key == key ? a.position : nowhere, j = b.key == key ? b.position : nowhere;
     return {key, i < j ? i : j};
   } else {
     return {key};
@@ -174,11 +181,10 @@ ONNX_MAXPOOL_INLINE void join_all(Cells<Lane, indexed>* best, const Cells<Lane, 
 // and of `b`, as long as a window has a whole block; then lanes do, in each block.
 template <bool blocks, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either_half(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
-  using V = Vector<Lane, kVectorBytes>;
-  const auto lower = [](V x, V y) ONNX_MAXPOOL_INLINED {
+  const auto lower = [](auto x, auto y) ONNX_MAXPOOL_INLINED {
     return blocks ? interleave_lower_blocks(x, y) : interleave_lower<Lane>(x, y);
   };
-  const auto upper = [](V x, V y) ONNX_MAXPOOL_INLINED {
+  const auto upper = [](auto x, auto y) ONNX_MAXPOOL_INLINED {
     return blocks ? interleave_upper_blocks(x, y) : interleave_upper<Lane>(x, y);
   };
   return either(moved(lower, a, b), moved(upper, a, b));
@@ -210,16 +216,15 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> best_of(Watch& watch, const Row& row) {
 template <int n, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_down(const Cells<Lane, indexed>& cells,
                                                    const Cells<Lane, indexed>& next) {
-  using V = Vector<Lane, kVectorBytes>;
-  return moved([](V v, V after) ONNX_MAXPOOL_INLINED { return slide_down_lanes<Lane, n>(v, after); }, cells, next);
+  return moved([](auto v, auto after) ONNX_MAXPOOL_INLINED { return slide_down_lanes<Lane, n>(v, after); }, cells,
+               next);
 }
 
 // Lane i is the one before that of `cells`; the first is the last of `before`.
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> slid_up(const Cells<Lane, indexed>& before,
                                                  const Cells<Lane, indexed>& cells) {
-  using V = Vector<Lane, kVectorBytes>;
-  return moved([](V v, V after) ONNX_MAXPOOL_INLINED { return slide_up_lane<Lane>(v, after); }, before, cells);
+  return moved([](auto v, auto after) ONNX_MAXPOOL_INLINED { return slide_up_lane<Lane>(v, after); }, before, cells);
 }
 
 }  // namespace

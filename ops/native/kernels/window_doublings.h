@@ -76,9 +76,8 @@ struct ColumnDoublings {
 template <class Lane, bool indexed, class Places>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> looked_up(const Cells<Lane, indexed>& cells, const Cells<Lane, indexed>& next,
                                                    Places lanes) {
-  using V = Vector<Lane, kVectorBytes>;
-  const auto look_up = [lanes](V v, V after) ONNX_MAXPOOL_INLINED {
-    return reinterpret_cast<V>(
+  const auto look_up = [lanes](auto v, auto after) ONNX_MAXPOOL_INLINED {
+    return reinterpret_cast<decltype(v)>(
         two_tables_lookup_lanes(reinterpret_cast<Places>(v), reinterpret_cast<Places>(after), lanes));
   };
   return moved(look_up, cells, next);

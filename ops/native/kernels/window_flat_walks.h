@@ -50,7 +50,7 @@ class FlatWalk {
         width_(job.columns.size),
         slice_(job.rows.size * width_),
         beside_(job.columns.length / 2),
-        cells_{scratch, scratch + (RowLine::kArrays - 1) * room_.cells},
+        cells_(RowLine::in(scratch, room_.cells)),
         table_(scratch + RowLine::kArrays * room_.cells) {
     for (int64_t n = 1; n <= beside_; ++n) fill_table(n, table_ + (n - 1) * room_.table);
   }
@@ -163,7 +163,8 @@ class FlatWalk {
         // Where all cells are as low as padding, the first of them.
         if constexpr (indexed) {
           for (int64_t cell = i; __builtin_expect(cell < above, 0); cell += width) {
-            best.position += best.position < 0 ? V{} + static_cast<Lane>(width) : V{};
+            best.position +=
+                best.position < 0 ? Positions<Lane>{} + static_cast<Position<Lane>>(width) : Positions<Lane>{};
           }
         }
         return best;
@@ -181,7 +182,7 @@ class FlatWalk {
         if constexpr (indexed) {  // one instruction with the slide
           const auto within = load<V>(from) > V{};
           slid.key = within ? slid.key : V{} + kLowest<Lane>;
-          slid.position = within ? slid.position : V{} + kNowhere<Lane>;
+          slid.position = within ? slid.position : Positions<Lane>{} + kNowhere<Lane>;
         } else {
           slid = LaneLimits<Lane, indexed>(load<V>(from)).of(slid);
         }

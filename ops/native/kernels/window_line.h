@@ -17,12 +17,18 @@ namespace {
 template <class Lane, bool indexed>
 struct Line {
   static constexpr int kArrays = indexed ? 2 : 1;
-  Lane *keys, *positions;
+  Lane* keys;
+  Position<Lane>* positions;
+
+  // In scratch, where positions lie so many cells behind keys.
+  static Line in(Lane* scratch, int64_t cells) {
+    return {scratch, reinterpret_cast<Position<Lane>*>(scratch + (kArrays - 1) * cells)};
+  }
 
   ONNX_MAXPOOL_INLINE Cells<Lane, indexed> at(int64_t x) const {
     using V = Vector<Lane, kVectorBytes>;
     if constexpr (indexed) {
-      return {load<V>(keys + x), load<V>(positions + x)};
+      return {load<V>(keys + x), load<Positions<Lane>>(positions + x)};
     } else {
       return {load<V>(keys + x)};
     }
@@ -50,6 +56,10 @@ template <>
 struct OrderFor<double, false> {
   using type = ValueOrder<double>;
 };
+template <>
+struct OrderFor<float, true> : OrderFor<float, false> {};
+template <>
+struct OrderFor<double, true> : OrderFor<double, false> {};
 template <class Element>
 struct OrderFor<Element, true> {
   using type = TieOrder<Element>;

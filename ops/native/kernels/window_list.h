@@ -63,11 +63,19 @@ inline bool is_identity(const PoolAxis& axis) {
   return axis.even || axis.size == 1 || (axis.first == 0 && axis.step == 1 && axis.length == 1);
 }
 
-// A job's lines, each a row of windows; and how they are shared out to units, by the size of the window in the middle.
+// A job's lines, each a row of windows; and how they are shared out to units, by the size of the window in the middle:
+// whole planes, and several, where units hardly change by it, as walks may take some columns of these at once.
 inline int64_t lines(const PoolJob& job) { return job.planes * job.depth.count * job.rows.count; }
 inline int64_t lines_per_unit(const PoolJob& job) {
   const Window z = window_at(job.depth, job.depth.count / 2), y = window_at(job.rows, job.rows.count / 2);
-  return pieces_per_unit(job, lines(job), (z.end - z.start) * (y.end - y.start) * job.columns.size);
+  const int64_t pieces = pieces_per_unit(job, lines(job), (z.end - z.start) * (y.end - y.start) * job.columns.size);
+  if (pieces == lines(job)) return pieces;
+  constexpr int64_t kPlanes[] = {4, 1};
+  for (const int64_t planes : kPlanes) {
+    const int64_t rest = pieces % (planes * job.depth.count * job.rows.count);
+    if (6 * rest <= pieces) return pieces - rest;
+  }
+  return pieces;
 }
 inline Window lines_of_unit(const PoolJob& job, int64_t unit) {
   const int64_t per_unit = lines_per_unit(job), begin = unit * per_unit, left = lines(job) - begin;

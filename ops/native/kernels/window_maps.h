@@ -132,7 +132,7 @@ class MapPool {
         depth_(job.depth),
         rows_(job.rows) {
     const auto take = [&](int64_t cells) {
-      const RowLine line = {scratch, scratch + (kArrays - 1) * cells};
+      const RowLine line = RowLine::in(scratch, cells);
       scratch += kArrays * cells;
       return line;
     };
@@ -344,9 +344,11 @@ class MapPool {
   ONNX_MAXPOOL_INLINE static void pick_each(const RowLine line, const RowLine to, int64_t count, TapsOf taps_of) {
     for (int64_t j = 0; j < count; ++j) {
       const Taps at = taps_of(j);
-      Lane key = line.keys[at.first], position = line.positions[at.first];
+      Lane key = line.keys[at.first];
+      Position<Lane> position = line.positions[at.first];
       const auto add = [&](int64_t x) {
-        const Lane other = line.keys[x], its_position = line.positions[x];
+        const Lane other = line.keys[x];
+        const Position<Lane> its_position = line.positions[x];
         if constexpr (indexed) {
           // Without a jump, which could not be foreseen.
           const auto is_better = static_cast<Lane>(-((other > key) | ((other == key) & (its_position < position))));

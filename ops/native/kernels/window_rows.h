@@ -194,10 +194,7 @@ class RowsPool : public UnitsOfLines {
     has_nan_ |= watch.any();
   }
 
-  RowLine line_number(int64_t i) const {
-    Lane* const keys = lines_ + i * RowLine::kArrays * line_cells_;
-    return {keys, keys + (RowLine::kArrays - 1) * line_cells_};
-  }
+  RowLine line_number(int64_t i) const { return RowLine::in(lines_ + i * RowLine::kArrays * line_cells_, line_cells_); }
 
   // From columns to cells of the line that begins with this one.
   static void shift(Window* windows, int64_t count, int64_t column) {

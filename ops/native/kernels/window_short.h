@@ -35,7 +35,11 @@ class LaneLimits {
   LaneLimits(int64_t begin, int64_t end) : most_(lanes_within<Lane, false>({V{} + kGreatest<Lane>}, begin, end).key) {}
   ONNX_MAXPOOL_INLINE Cells<Lane, indexed> of(Cells<Lane, indexed> cells) const {
     cells.key = min(cells.key, most_);
-    if constexpr (indexed) cells.position = max(cells.position, ~most_);  // kNowhere is ~kLowest
+    if constexpr (indexed && kAreNumbers<Lane>) {
+      cells.position = most_ > V{} ? cells.position : Positions<Lane>{} + kNowhere<Lane>;
+    } else if constexpr (indexed) {
+      cells.position = max(cells.position, ~most_);  // kNowhere is ~kLowest
+    }
     return cells;
   }
 

@@ -33,8 +33,8 @@ bool is_stepped(const PoolAxis& rows, const PoolAxis& columns) {
 
 // Vectors of windows that are walked at once: as many as there are registers for to read, or fewer, where their code is
 // not worth its size.
-template <class Lane, int step>
-constexpr int kSteppedAtOnce = (kVectorBytes == 64 && kAreNumbers<Lane> ? 8 : 4) / step;
+template <class Lane, bool indexed, int step>
+constexpr int kSteppedAtOnce = (kVectorBytes == 64 && kAreNumbers<Lane> && !indexed ? 8 : 4) / step;
 
 // Whether each window takes its first column from the window before, and no window any of the next. Of others,
 // takes_neighbours() tells.
@@ -43,7 +43,8 @@ bool takes_column_before(const PoolJob& job) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   const PoolAxis& columns = job.columns;
   if (columns.first != -1 || columns.length != columns.step + 1 || !is_stepped<Lane>(job.rows, columns)) return false;
-  const int64_t most = kLanes * (columns.step == 2 ? kSteppedAtOnce<Lane, 2> : kSteppedAtOnce<Lane, 3>);
+  const int64_t most =
+      kLanes * (columns.step == 2 ? kSteppedAtOnce<Lane, indexed, 2> : kSteppedAtOnce<Lane, indexed, 3>);
   const bool fills_vectors = columns.count % kLanes == 0 && columns.count * columns.step <= columns.size;
   return fills_vectors && columns.count <= most;
 }

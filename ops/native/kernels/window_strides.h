@@ -11,8 +11,7 @@ namespace {
 template <int odd, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_other_lane(const Cells<Lane, indexed>& a,
                                                           const Cells<Lane, indexed>& b) {
-  using V = Vector<Lane, kVectorBytes>;
-  const auto lanes = [](V x, V y) ONNX_MAXPOOL_INLINED {
+  const auto lanes = [](auto x, auto y) ONNX_MAXPOOL_INLINED {
     if constexpr (kVectorBytes == 32) return odd ? concat_odd_in_blocks<Lane>(x, y) : concat_even_in_blocks<Lane>(x, y);
     return odd ? concat_odd<Lane>(x, y) : concat_even<Lane>(x, y);
   };
@@ -20,8 +19,7 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> every_other_lane(const Cells<Lane, inde
 }
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
-  using V = Vector<Lane, kVectorBytes>;
-  if constexpr (kVectorBytes == 32) return moved([](V v) ONNX_MAXPOOL_INLINED { return concat_words(v); }, cells);
+  if constexpr (kVectorBytes == 32) return moved([](auto v) ONNX_MAXPOOL_INLINED { return concat_words(v); }, cells);
   return cells;
 }
 
@@ -29,7 +27,7 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> in_order(Cells<Lane, indexed> cells) {
 template <int n, int phase, class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> odd_lanes(const Cells<Lane, indexed>* all) {
   const auto lanes = [&](auto part_of) ONNX_MAXPOOL_INLINED {
-    Vector<Lane, kVectorBytes> vectors[n];
+    decltype(part_of(all[0])) vectors[n];
 #pragma GCC unroll 8
     for (int v = 0; v < n; ++v) vectors[v] = part_of(all[v]);
     return order_apart<Lane, n, phase>(blend_apart<Lane, n, phase>(vectors));
@@ -64,10 +62,9 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> of_each_four(const Cells<Lane, indexed>
     // A block of two lanes has one of either vector, which are no neighbours.
     return in_order(of_each_two<wanted>(in_order(ab), in_order(cd)));
   } else {
-    using V = Vector<Lane, kVectorBytes>;
     const Cells<Lane, indexed> cells = of_each_two<wanted>(ab, cd);
     if constexpr (kVectorBytes == 32) {
-      return moved([](V v) ONNX_MAXPOOL_INLINED { return order_fourths<Lane>(v); }, cells);
+      return moved([](auto v) ONNX_MAXPOOL_INLINED { return order_fourths<Lane>(v); }, cells);
     }
     return cells;
   }

@@ -38,11 +38,10 @@ class Walk {
         count_(job.columns.count),
         fetches_(leaves_near_caches<indexed>(job, sizeof(Element)) && foresees_rows(width_) == job.fetches_otherwise),
         has_own_walk_(has_own_walk<Lane, indexed>(job)),
-        bests_{scratch, scratch + (RowLine::kArrays - 1) * kEdgeCells},
+        bests_(RowLine::in(scratch, kEdgeCells)),
         parts_{has_own_walk_ ? Doublings() : Doublings(job.rows),
                has_own_walk_ ? ColumnDoublings<Lane>() : ColumnDoublings<Lane>(job.columns),
-               {scratch + RowLine::kArrays * kEdgeCells,
-                scratch + RowLine::kArrays * kEdgeCells + (RowLine::kArrays - 1) * kKnownCells}},
+               RowLine::in(scratch + RowLine::kArrays * kEdgeCells, kKnownCells)},
         tails_(job, scratch + kAllCells) {
     const int64_t step = job.columns.step;
     for (int64_t v = 0; v < step; ++v) at_first_[v] = limits_from(v);

@@ -64,8 +64,9 @@ bool has_own_walk(const PoolJob& job) {
 template <class Lane, bool indexed>
 constexpr int short_at_once(int64_t height, bool are_squares) {
   const bool is_small = height <= 3 && (are_squares || indexed);
-  if (kVectorBytes == 64 && kAreNumbers<Lane>) return is_small ? 5 : 4;
-  return kAreNumbers<Lane> || is_small ? 2 : 1;
+  constexpr bool kAreOnlyNumbers = kAreNumbers<Lane> && !indexed;
+  if (kVectorBytes == 64 && kAreOnlyNumbers) return is_small ? 5 : 4;
+  return kAreOnlyNumbers || is_small ? 2 : 1;
 }
 
 // The same as takes_column_before() of windows that start one column apart: of three columns, as many as the map has.

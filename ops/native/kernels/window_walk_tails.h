@@ -31,7 +31,7 @@ class WalkTails {
         planes_(tails_at_once<Lane, indexed>(job, sizeof(Element))),
         lanes_(planes_ == 4 ? kLanes / 4 : kLanes / 2),
         vector_(planes_ > 0 ? walk_vectors<Lane, indexed>(job).read - 1 : 0),
-        edges_{scratch, planes_ > 0 ? scratch + (RowLine::kArrays - 1) * kEdgeCells : scratch},
+        edges_(RowLine::in(scratch, planes_ > 0 ? kEdgeCells : 0)),
         cells_(reinterpret_cast<Element*>(planes_ > 0 ? scratch + RowLine::kArrays * kEdgeCells : scratch)) {}
 
   int64_t planes() const { return planes_; }
@@ -52,7 +52,7 @@ class WalkTails {
     const int64_t all = (rows.count - 1) * rows.step + rows.length + windows.beyond();
     copy_columns<kRead>(first + column, reader.end, planes, all);
     LaneLimits<Lane, indexed> limits[kRead];
-    Vector<Lane, kVectorBytes> numbers[kRead];  // of columns
+    Positions<Lane> numbers[kRead];  // of columns
     number_columns<kRead>(width - column, limits, numbers);
     typename CellReader<Element, Lane, indexed>::Watch watch;
     const Element* from = cells_;
@@ -106,19 +106,19 @@ class WalkTails {
   }
   template <int read, int64_t lanes>
   ONNX_MAXPOOL_INLINE void copy_plane(const Element* from, const Element* end, int64_t number, int64_t rows) const {
-    constexpr int64_t kCopied = read * lanes;
-    const int64_t width = job_.columns.size, last = job_.rows.size - 1;
-    const bool is_whole = end - from >= last * width + kCopied;  // else the last row is not, but all others are
+    constexpr int64_t kCopied = read * lanes, kPitch = read * kLanes;
+    const int64_t width = job_.columns.size, last = job_.rows.size - 1, first = job_.rows.first, all = first + rows;
     Element* to = cells_ + number * kCopied;
-    int64_t y = job_.rows.first;
-    for (const int64_t all = y + rows; y < all; ++y, to += read * kLanes) {
-      if (__builtin_expect(is_whole || (y < last && last > 0), 1)) {
-        __builtin_memcpy(to, from, kCopied * sizeof(Element));
-      } else {
-        copy_last(to, from, end - from, kCopied);
-      }
-      if (has_another_after(y)) from += width;
-    }
+    int64_t y = first;
+    const auto copy = [&](int64_t until, int64_t pace) ONNX_MAXPOOL_INLINED {
+      for (; y < until; ++y, from += pace, to += kPitch) __builtin_memcpy(to, from, kCopied * sizeof(Element));
+    };
+    // Rows above the map are its first one, and those below its last one, of which some may lie beyond the tensor.
+    const bool is_whole = end - from >= last * width + kCopied;
+    if (last > 0 || is_whole) copy(min<int64_t>(0, all), 0);
+    copy(min(last, all), width);
+    if (is_whole) return copy(all, 0);
+    for (; y < all; ++y, to += kPitch) copy_last(to, from, end - from, kCopied);
   }
   ONNX_MAXPOOL_RARE static void copy_last(Element* to, const Element* from, int64_t left, int64_t wanted) {
     for (int64_t i = 0; i < wanted; ++i) to[i] = i < left ? from[i] : Element{};
@@ -127,17 +127,18 @@ class WalkTails {
   // Of each plane's columns the numbers, and which of them are the map's.
   template <int read>
   ONNX_MAXPOOL_NOINLINE void number_columns(int64_t within, LaneLimits<Lane, indexed>* limits,
-                                            Vector<Lane, kVectorBytes>* numbers) const {
-    Lane most[kLanes], number[kLanes];
+                                            Positions<Lane>* numbers) const {
+    Lane most[kLanes];
+    Position<Lane> number[kLanes];
     int64_t column = 0;
     for (int v = 0; v < read; ++v) {
       for (int64_t i = 0; i < kLanes; ++i) {
         most[i] = column < within ? kGreatest<Lane> : kLowest<Lane>;
-        number[i] = static_cast<Lane>(column);
+        number[i] = static_cast<Position<Lane>>(column);
         if (++column == read * lanes_) column = 0;
       }
       limits[v] = LaneLimits<Lane, indexed>(load<Vector<Lane, kVectorBytes>>(most));
-      numbers[v] = load<Vector<Lane, kVectorBytes>>(number);
+      numbers[v] = load<Positions<Lane>>(number);
     }
   }
 

@@ -31,7 +31,7 @@ class Walks {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kMost = kMostShortSide<Lane, indexed>;
   // Vectors of a row, of windows that have no code of their own. Three columns apart they take three.
-  static constexpr int kReadAtOnce = kAreNumbers<Lane> ? 4 : 2;
+  static constexpr int kReadAtOnce = kAreNumbers<Lane> && !indexed ? 4 : 2;
   static_assert(kMost <= kLanes + 1, "a window reaches no further than into the next vector");
   using Writer = WindowWriter<Element, Lane, indexed>;
   using OneWalk = Walk<Element, Lane, indexed>;
@@ -138,7 +138,7 @@ class Walks {
   template <int step, int kept, class Write>
   ONNX_MAXPOOL_INLINE void pool_kept(const Band& band, const Write& write) {
     // Squares of which there are many; 0 rows apart stands for all others.
-    constexpr bool kAreCommon = step == 2 || (kAreNumbers<Lane> && kept == 0);
+    constexpr bool kAreCommon = step == 2 || (kAreNumbers<Lane> && !indexed && kept == 0);
     const int64_t apart = squares_apart(job_.rows, job_.columns);
     if constexpr (kAreCommon && kept < 2) {
       if (apart == step) return pool_apart<step, kept, step>(band, write);
@@ -150,7 +150,7 @@ class Walks {
   }
   template <int step, int kept, int apart, class Write>
   ONNX_MAXPOOL_INLINE void pool_apart(const Band& band, const Write& write) {
-    each_walk<kSteppedAtOnce<Lane, step>>(band, [&](auto number, int64_t first) ONNX_MAXPOOL_INLINED {
+    each_walk<kSteppedAtOnce<Lane, indexed, step>>(band, [&](auto number, int64_t first) ONNX_MAXPOOL_INLINED {
       const bool is_last = first + number.value == walk_.vectors() && band.tails_wanted == 0;
       with_missing<step>(is_last ? walk_.missing() : 0, [&](auto missing) ONNX_MAXPOOL_INLINED {
         using Windows = SteppedWalk<Lane, indexed, step, kept, apart, number.value, missing.value>;
@@ -164,7 +164,7 @@ class Walks {
   // it saves.
   template <int step, class Call>
   static ONNX_MAXPOOL_INLINE void with_missing(int64_t vectors, const Call& call) {
-    if constexpr (step == 3 && kVectorBytes == 64 && (kAreNumbers<Lane> || (indexed && sizeof(Lane) == 4))) {
+    if constexpr (step == 3 && kVectorBytes == 64 && (indexed ? sizeof(Lane) == 4 : kAreNumbers<Lane>)) {
       if (vectors == 1) return call(Number<1>{});
       if (vectors == 2) return call(Number<2>{});
     }

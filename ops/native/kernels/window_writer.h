@@ -91,7 +91,7 @@ class WindowWriter {
       const Bits bits = order.from_key(truncate_to<Element, Lane, kLanes>(best.key));
       store(values + i, bits);
       if constexpr (indexed) {
-        Lane positions[kLanes];
+        Position<Lane> positions[kLanes];
         store(positions, best.position);
         // Asked for each vector: two templates would have all that pools inlined twice.
         if (indices_are_64_bits) {
@@ -102,7 +102,7 @@ class WindowWriter {
       }
     }
     template <class Index>
-    ONNX_MAXPOOL_INLINE void write_indices(Index* to, const Lane* positions) const {
+    ONNX_MAXPOOL_INLINE void write_indices(Index* to, const Position<Lane>* positions) const {
       const auto first = static_cast<Index>(first_index);
       for (int lane = 0; lane < kLanes; ++lane) to[lane] = first + static_cast<Index>(positions[lane]);
     }
@@ -165,16 +165,16 @@ class WindowWriter {
     template <int lanes, class Index, class V>
     ONNX_MAXPOOL_INLINE void write_indices(Index* indices, V places) const {
       const int64_t per_plane = writer->per_plane_, index_step = writer->job_->index_step;
-      Lane positions[kLanes];
+      Position<Lane> positions[kLanes];
       store(positions, places);
 #pragma GCC unroll 4
       for (int plane = 0; plane < kLanes / lanes; ++plane) {
-        const auto of_plane = load<Vector<Lane, lanes * sizeof(Lane)>>(positions + plane * lanes);
+        const auto of_plane = load<Vector<Position<Lane>, lanes * sizeof(Lane)>>(positions + plane * lanes);
         const auto first = static_cast<Index>(to.first_index + plane * index_step);
         if constexpr (sizeof(Index) > sizeof(Lane)) {
-          store(indices + plane * per_plane, promote_to<Index, Lane, lanes>(of_plane) + first);
+          store(indices + plane * per_plane, promote_to<Index, Position<Lane>, lanes>(of_plane) + first);
         } else {
-          store(indices + plane * per_plane, truncate_to<Index, Lane, lanes>(of_plane) + first);
+          store(indices + plane * per_plane, truncate_to<Index, Position<Lane>, lanes>(of_plane) + first);
         }
       }
     }
@@ -228,7 +228,7 @@ class WindowWriter {
     while (indexed && output_ + count > plane_end_) next_plane();
   }
 
-  void write_index(Lane position) { set_index(*job_, output_, first_index_ + position); }
+  void write_index(Position<Lane> position) { set_index(*job_, output_, first_index_ + position); }
 
   void next_plane() {
     first_index_ += job_->index_step;
