@@ -21,7 +21,7 @@ constexpr bool kWalksFlat = kVectorBytes == 64 && sizeof(Lane) > 1;
 template <class Lane, bool indexed>
 bool walks_flat(const PoolJob& job) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
-  constexpr int64_t kMostRows = 7, kMostColumns = indexed ? 512 : kLanes + kLanes / 4;
+  constexpr int64_t kMostRows = 9, kMostColumns = indexed ? 512 : kLanes + kLanes / 4;
   const PoolAxis &rows = job.rows, &columns = job.columns;
   if (!kWalksFlat<Lane> || !slides_by_one(rows) || rows.length > kMostRows) return false;
   if (!slides_by_one(columns) || columns.count != columns.size || columns.size > kMostColumns) return false;

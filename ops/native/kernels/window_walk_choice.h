@@ -45,6 +45,10 @@ constexpr int kMostShortSide = indexed                                   ? 3
                                : kVectorBytes == 32 && sizeof(Lane) == 4 ? 7
                                                                          : 5;
 
+// As many columns at most, but of numbers a row more, where doubling would begin with eight rows of a few columns.
+template <class Lane, bool indexed>
+constexpr int kMostShortRows = kMostShortSide<Lane, indexed> + (kVectorBytes == 64 && kAreNumbers<Lane> && !indexed);
+
 // With AVX-512 oblongs of wide keys take as long by doubling as by code of their own, unless they have positions.
 template <class Lane, bool indexed>
 constexpr bool kWalksOblongs = indexed || kAreNumbers<Lane> || kVectorBytes < 64 || sizeof(Lane) < 4;
@@ -55,7 +59,9 @@ bool has_own_walk(const PoolJob& job) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
   if (is_stepped<Lane>(rows, columns)) return true;
   constexpr int kMost = kMostShortSide<Lane, indexed>;
-  if (!slides_by_one(rows) || rows.length > kMost || !slides_by_one(columns) || columns.length > kMost) return false;
+  if (!slides_by_one(rows) || rows.length > kMostShortRows<Lane, indexed> || !slides_by_one(columns) ||
+      columns.length > kMost)
+    return false;
   return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
 }
 
@@ -65,7 +71,7 @@ template <class Lane, bool indexed>
 constexpr int short_at_once(int64_t height, bool are_squares) {
   const bool is_small = height <= 3 && (are_squares || indexed);
   constexpr bool kAreOnlyNumbers = kAreNumbers<Lane> && !indexed;
-  if (kVectorBytes == 64 && kAreOnlyNumbers) return is_small ? 5 : 4;
+  if (kVectorBytes == 64 && kAreOnlyNumbers) return is_small ? 5 : height < 8 ? 4 : 3;
   return kAreOnlyNumbers || is_small ? 2 : 1;
 }
 
@@ -114,8 +120,8 @@ int64_t tails_at_once(const PoolJob& job, int64_t element_size) {
   if (!is_flat(job) || job.planes < 2 || rows.count > kBand || rows.first > 0) return 0;
   const int64_t read = walk_vectors<Lane, indexed>(job).read, windows = columns.count - (read - 1) * kLanes;
   if (read < 2 || read > kMostRead) return 0;
-  // Without indices two vectors are mostly walked at once: one alone would take as long.
-  if (!indexed && read % 2 == 0) return 0;
+  // Where two vectors are mostly walked at once, one alone would take as long.
+  if ((!indexed || kAreNumbers<Lane>) && read % 2 == 0) return 0;
   if ((rows.count * rows.step + rows.length) * columns.step > kMostTailVectors) return 0;
   if (tensor_bytes<indexed>(job, element_size) > kNearTensor) return 0;
   // What the tail's windows need, and those before them.

@@ -94,7 +94,7 @@ class Walks {
       }
       if (height == length && height > 1) {
         with_number(height, [&](auto side) {
-          if constexpr (side.value > 1) pool_columns<side.value, side.value>(band, write);
+          if constexpr (side.value > 1 && side.value <= kMost) pool_columns<side.value, side.value>(band, write);
         });
       } else if constexpr (kWalksOblongs<Lane, indexed>) {
         with_number(height, [&](auto side) { pool_columns<side.value, 0>(band, write); });
@@ -114,6 +114,9 @@ class Walks {
     if constexpr (kMost > 5) {
       if (number == 6) return call(Number<6>{});
       if (number == 7) return call(Number<7>{});
+    }
+    if constexpr (kMostShortRows<Lane, indexed> > 7) {
+      if (number == 8) return call(Number<8>{});
     }
     call(Number<3>{});
   }
