@@ -160,12 +160,12 @@ class JobCost {
     const int64_t at_once = lines_per_unit(job_) < kBand ? lines_per_unit(job_) : kBand;
     const int64_t bands = (rows.count + at_once - 1) / at_once;
     const int64_t tails = tails_at_once<Lane, indexed>(job_, element_size_);
-    const bool is_flat = walks_flat<Walked, indexed>(job_);  // all lines are one
+    const bool are_one = walks_flat<Walked, indexed>(job_);  // all lines of a map
     const double whole = static_cast<double>(columns.count) / kLanes;
     const double of_line = static_cast<double>(found.read) - (tails > 0 ? 1 - 1 / static_cast<double>(tails) : 0);
-    const double walks = is_flat ? 1 : product((found.read + kWalked - 1) / kWalked, bands);
-    const double read = is_flat ? whole : of_line * static_cast<double>(columns.step);
-    const double written = is_flat ? whole : static_cast<double>(found.written);
+    const double walks = are_one ? 1 : product((found.read + kWalked - 1) / kWalked, bands);
+    const double read = are_one ? whole : of_line * static_cast<double>(columns.step);
+    const double written = are_one ? whole : static_cast<double>(found.written);
     const int64_t before = kept_rows(rows);                                      // rows of a band's first window
     const int64_t known = (rows.length - before) * rows.count + before * bands;  // rows of a slice
     const bool is_short = has_own_walk<Walked, indexed>(job_);

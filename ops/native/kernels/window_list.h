@@ -68,8 +68,10 @@ inline bool is_identity(const PoolAxis& axis) {
 inline int64_t lines(const PoolJob& job) { return job.planes * job.depth.count * job.rows.count; }
 inline int64_t lines_per_unit(const PoolJob& job) {
   const Window z = window_at(job.depth, job.depth.count / 2), y = window_at(job.rows, job.rows.count / 2);
-  const int64_t pieces = pieces_per_unit(job, lines(job), (z.end - z.start) * (y.end - y.start) * job.columns.size);
-  if (pieces == lines(job)) return pieces;
+  const int64_t all = lines(job);
+  const int64_t pieces = pieces_per_unit(job, all, (z.end - z.start) * (y.end - y.start) * job.columns.size);
+  // Few units of several workers are as many for each.
+  if (pieces == all || (job.workers > 1 && all < 4 * job.workers * pieces)) return pieces;
   constexpr int64_t kPlanes[] = {4, 1};
   for (const int64_t planes : kPlanes) {
     const int64_t rest = pieces % (planes * job.depth.count * job.rows.count);

@@ -32,7 +32,8 @@ bool leaves_near_caches(const PoolJob& job, int64_t element_size) {
 }
 
 // Lanes of 16 bits and fewer are too many for lines to have several vectors often, and so are narrow elements for their
-// planes to be large. With AVX-512, a walk of numbers takes several vectors of a row for little more than one.
+// planes to be large. With AVX-512, a walk of numbers without indices takes several vectors of a row for little more
+// than one.
 template <class Lane, bool indexed>
 constexpr bool kHasTails = sizeof(Lane) >= 4 && (kVectorBytes == 64 ? indexed : kVectorBytes == 32 && !indexed);
 
@@ -59,9 +60,8 @@ bool has_own_walk(const PoolJob& job) {
   const PoolAxis &rows = job.rows, &columns = job.columns;
   if (is_stepped<Lane>(rows, columns)) return true;
   constexpr int kMost = kMostShortSide<Lane, indexed>;
-  if (!slides_by_one(rows) || rows.length > kMostShortRows<Lane, indexed> || !slides_by_one(columns) ||
-      columns.length > kMost)
-    return false;
+  if (!slides_by_one(rows) || rows.length > kMostShortRows<Lane, indexed>) return false;
+  if (!slides_by_one(columns) || columns.length > kMost) return false;
   return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
 }
 
