@@ -31,7 +31,7 @@ const PoolKernel* kernel_of() {
   return &kernel;
 }
 
-// Whether a plan follows positions of numbers. Others would be larger than it is worth.
+// Whether a plan follows positions of numbers, too. Of other plans that is not worth the size of the code.
 template <template <class, class, bool> class Pool>
 constexpr bool kFollowsNumbers = false;
 template <>

@@ -10,7 +10,8 @@
 // The most common windows, small ones, have code of their own, which keeps what is known in registers: those that start
 // one row and column apart (window_short_walks.h), and those that start two or three columns apart
 // (window_stepped_walks.h). For others most of it lies in scratch (window_doublings.h). Where the last vector of a line
-// has few columns, those of several planes may be walked at once (window_walk_tails.h).
+// has few columns, those of several planes may be walked at once (window_walk_tails.h). Where a line has as many
+// windows as cells, all lines of a map may be walked as one, which is no walk down its rows (window_flat_walks.h).
 // window_walk_choice.h says which windows are walked in which of these ways, window_walk.h what a walk does.
 //
 // Lines that have more vectors than fit the registers are walked from right to left, as what a line's last vector
