@@ -48,6 +48,9 @@ template <>
 constexpr bool kAreNumbers<float> = true;
 template <>
 constexpr bool kAreNumbers<double> = true;
+// And whether no positions go with them, so that a cell takes one register.
+template <class Lane, bool indexed>
+constexpr bool kAreOnlyNumbers = kAreNumbers<Lane> && !indexed;
 
 // Cells in a row, of which the first has this position.
 template <class Lane, bool indexed>

@@ -34,7 +34,7 @@ bool is_stepped(const PoolAxis& rows, const PoolAxis& columns) {
 // Vectors of windows that are walked at once: as many as there are registers for to read, or fewer, where their code is
 // not worth its size.
 template <class Lane, bool indexed, int step>
-constexpr int kSteppedAtOnce = (kVectorBytes == 64 && kAreNumbers<Lane> && !indexed ? 8 : 4) / step;
+constexpr int kSteppedAtOnce = (kVectorBytes == 64 && kAreOnlyNumbers<Lane, indexed> ? 8 : 4) / step;
 
 // Whether each window takes its first column from the window before, and no window any of the next. Of others,
 // takes_neighbours() tells.

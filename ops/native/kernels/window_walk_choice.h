@@ -48,7 +48,7 @@ constexpr int kMostShortSide = indexed                                   ? 3
 
 // As many columns at most, but of numbers a row more, where doubling would begin with eight rows of a few columns.
 template <class Lane, bool indexed>
-constexpr int kMostShortRows = kMostShortSide<Lane, indexed> + (kVectorBytes == 64 && kAreNumbers<Lane> && !indexed);
+constexpr int kMostShortRows = kMostShortSide<Lane, indexed> + (kVectorBytes == 64 && kAreOnlyNumbers<Lane, indexed>);
 
 // With AVX-512 oblongs of wide keys take as long by doubling as by code of their own, unless they have positions.
 template <class Lane, bool indexed>
@@ -70,9 +70,8 @@ bool has_own_walk(const PoolJob& job) {
 template <class Lane, bool indexed>
 constexpr int short_at_once(int64_t height, bool are_squares) {
   const bool is_small = height <= 3 && (are_squares || indexed);
-  constexpr bool kAreOnlyNumbers = kAreNumbers<Lane> && !indexed;
-  if (kVectorBytes == 64 && kAreOnlyNumbers) return is_small ? 5 : height < 8 ? 4 : 3;
-  return kAreOnlyNumbers || is_small ? 2 : 1;
+  if (kVectorBytes == 64 && kAreOnlyNumbers<Lane, indexed>) return is_small ? 5 : height < 8 ? 4 : 3;
+  return kAreOnlyNumbers<Lane, indexed> || is_small ? 2 : 1;
 }
 
 // The same as takes_column_before() of windows that start one column apart: of three columns, as many as the map has.

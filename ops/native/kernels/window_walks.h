@@ -32,7 +32,7 @@ class Walks {
   static constexpr int64_t kLanes = kVectorBytes / sizeof(Lane);
   static constexpr int kMost = kMostShortSide<Lane, indexed>;
   // Vectors of a row, of windows that have no code of their own. Three columns apart they take three.
-  static constexpr int kReadAtOnce = kAreNumbers<Lane> && !indexed ? 4 : 2;
+  static constexpr int kReadAtOnce = kAreOnlyNumbers<Lane, indexed> ? 4 : 2;
   static_assert(kMost <= kLanes + 1, "a window reaches no further than into the next vector");
   using Writer = WindowWriter<Element, Lane, indexed>;
   using OneWalk = Walk<Element, Lane, indexed>;
@@ -142,7 +142,7 @@ class Walks {
   template <int step, int kept, class Write>
   ONNX_MAXPOOL_INLINE void pool_kept(const Band& band, const Write& write) {
     // Squares of which there are many; 0 rows apart stands for all others.
-    constexpr bool kAreCommon = step == 2 || (kAreNumbers<Lane> && !indexed && kept == 0);
+    constexpr bool kAreCommon = step == 2 || (kAreOnlyNumbers<Lane, indexed> && kept == 0);
     const int64_t apart = squares_apart(job_.rows, job_.columns);
     if constexpr (kAreCommon && kept < 2) {
       if (apart == step) return pool_apart<step, kept, step>(band, write);
