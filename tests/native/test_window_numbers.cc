@@ -1,6 +1,5 @@
-// Float and double are pooled as numbers (kernels/numbers.h), without indices by all plans and with indices by walks: a
-// NaN at any single place is found by every plan on every target, in each window that holds it, and no other output
-// changes by a bit.
+// Float and double are pooled as numbers (kernels/numbers.h): a NaN at any single place is found by every plan on every
+// target, in each window that holds it, and no other output changes by a bit.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -37,10 +36,11 @@ class Pooled {
   // Returns by how many plans a target can pool it.
   int check(const Kernels& kernels) {
     int plans = 0;
-    job_.indices = nullptr;
-    for (const PoolPlan plan : kPoolPlans) plans += check_plan(kernels, plan);
-    job_.indices = indices_->block.data();
-    return plans + check_plan(kernels, PoolPlan::walks);
+    for (void* const indices : {static_cast<void*>(nullptr), static_cast<void*>(indices_->block.data())}) {
+      job_.indices = indices;
+      for (const PoolPlan plan : kPoolPlans) plans += check_plan(kernels, plan);
+    }
+    return plans;
   }
 
  private:

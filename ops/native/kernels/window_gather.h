@@ -123,7 +123,7 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> fold(const CellReader<Element, Lane, in
     next.key = reader.keys_at(row + x);
     watch.see(next.key);
     follow(best, next);
-    if constexpr (indexed) next.position += static_cast<Lane>(kLanes);
+    if constexpr (indexed) next.position += static_cast<Position<Lane>>(kLanes);
   }
   next = cells_at(last);
   watch.see(next.key);

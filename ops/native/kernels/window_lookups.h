@@ -167,6 +167,7 @@ class LookupPool : public UnitsOfLines {
           if (rows_left == 0) rows_left = height;
           read<vectors>(reader, plane, offset, watch, [&](int v, const Best& cells) { follow(best[v], cells); });
         }
+        for (int v = 0; v < vectors; ++v) best[v] = along_row(best[v], v * kLanes);
         const Places at = piece.first, last = piece.last;
         Best found = looked_up<vectors>(best, at);
         if constexpr (taps > 0) {
@@ -199,7 +200,7 @@ class LookupPool : public UnitsOfLines {
     const Element* const from = plane + offset;
     prefetch_next_page(from);
     Best found[vectors];
-    const auto cells = [&](int v, V keys) { found[v] = cells_from<Lane, indexed>(keys, offset + v * kLanes); };
+    const auto cells = [&](int v, V keys) { found[v] = cells_of_row<Lane, indexed>(keys, offset); };
     if (__builtin_expect(reader.end - from < vectors * kLanes, 0)) {
       for (int v = 0; v < vectors; ++v) {
         const Element* const begin = from + v * kLanes;
@@ -215,11 +216,11 @@ class LookupPool : public UnitsOfLines {
 
   template <int vectors>
   ONNX_MAXPOOL_INLINE static Best looked_up(const Best (&from)[vectors], Places lanes) {
-    const auto in_one = [&](V v) ONNX_MAXPOOL_INLINED {
-      return reinterpret_cast<V>(table_lookup_lanes(reinterpret_cast<Places>(v), lanes));
+    const auto in_one = [&](auto v) ONNX_MAXPOOL_INLINED {
+      return reinterpret_cast<decltype(v)>(table_lookup_lanes(reinterpret_cast<Places>(v), lanes));
     };
-    const auto in_two = [&](V lower, V upper) ONNX_MAXPOOL_INLINED {
-      return reinterpret_cast<V>(
+    const auto in_two = [&](auto lower, auto upper) ONNX_MAXPOOL_INLINED {
+      return reinterpret_cast<decltype(lower)>(
           two_tables_lookup_lanes(reinterpret_cast<Places>(lower), reinterpret_cast<Places>(upper), lanes));
     };
     if constexpr (vectors == 1) {

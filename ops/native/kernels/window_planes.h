@@ -115,7 +115,7 @@ class PlanesPool {
       : job_(job), layout_(job), depth_(job.depth), rows_(job.rows), columns_(job.columns), flat_(is_flat(job)) {
     V* vectors = static_cast<V*>(scratch);
     const auto take = [&](int64_t count) {
-      const Buffer buffer = {vectors, vectors + (kArrays - 1) * count};
+      const Buffer buffer = {vectors, reinterpret_cast<Positions<Lane>*>(vectors + (kArrays - 1) * count)};
       vectors += kArrays * count;
       return buffer;
     };

@@ -12,14 +12,15 @@ template <class Lane, bool indexed>
 struct PlaneCells {
   using V = Vector<Lane, kVectorBytes>;
   using Best = Cells<Lane, indexed>;
-  V *keys, *positions;
+  V* keys;
+  Positions<Lane>* positions;
 
   template <bool implicit>
   ONNX_MAXPOOL_INLINE Best at(int64_t i, int64_t position) const {
     if constexpr (!indexed) {
       return {keys[i]};
     } else if constexpr (implicit) {
-      return {keys[i], V{} + static_cast<Lane>(position + i)};
+      return {keys[i], Positions<Lane>{} + static_cast<Position<Lane>>(position + i)};
     } else {
       return {keys[i], positions[i]};
     }
@@ -36,6 +37,8 @@ template <class Element, class Lane, bool indexed>
 class PlanesLayout {
   static constexpr int kLanes = kVectorBytes / sizeof(Lane), kBlockLanes = 16 / sizeof(Lane);
   using V = Vector<Lane, kVectorBytes>;
+  using Place = Position<Lane>;
+  using Places = Positions<Lane>;
   using Block = Vector<Lane, 16>;
   using Bits = Vector<Element, kLanes * sizeof(Element)>;
   using Buffer = PlaneCells<Lane, indexed>;
@@ -119,21 +122,22 @@ class PlanesLayout {
     Element* const y = static_cast<Element*>(job_.y) + place;
     for (int plane = 0; plane < planes; ++plane) store(y + plane * per_plane, reader_.order.from_key(square[plane]));
     if constexpr (indexed) {
+      Places places[kLanes];
 #pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i) square[i] = from.positions[at + i];
-      transpose<Lane, kLanes>(square);
-      with_indices(job_, [&](auto* to) { write_indices(to + place, square, planes, first); });
+      for (int i = 0; i < kLanes; ++i) places[i] = from.positions[at + i];
+      transpose<Place, kLanes>(places);
+      with_indices(job_, [&](auto* to) { write_indices(to + place, places, planes, first); });
     }
   }
   template <class Index>
-  ONNX_MAXPOOL_INLINE void write_indices(Index* to, const V* positions, int planes, int64_t first) const {
+  ONNX_MAXPOOL_INLINE void write_indices(Index* to, const Places* positions, int planes, int64_t first) const {
     for (int plane = 0; plane < planes; ++plane, to += windows_per_plane_) {
       write_positions(to, positions[plane], static_cast<Index>((first + plane) * job_.index_step));
     }
   }
   template <class Index>
-  static ONNX_MAXPOOL_INLINE void write_positions(Index* to, V positions, Index base) {
-    Lane lanes[kLanes];
+  static ONNX_MAXPOOL_INLINE void write_positions(Index* to, Places positions, Index base) {
+    Place lanes[kLanes];
     store(lanes, positions);
     for (int i = 0; i < kLanes; ++i) to[i] = base + static_cast<Index>(lanes[i]);
   }
@@ -184,13 +188,14 @@ class PlanesLayout {
     for (int i = 0; i < kBlockLanes; ++i) values[i] = order.from_key(truncate_to<Element, Lane, kLanes>(keys[i]));
     write_blocks(y, per_plane, values, count, planes);
     if constexpr (indexed) {
-      keys = one;
-      spare = other;
+      Places places[kBlockLanes], rest[kBlockLanes];
+      Places *positions = places, *free = rest;
 #pragma GCC unroll 16
-      for (int i = 0; i < kBlockLanes; ++i) keys[i] = from.positions[at + (i < count ? i : 0)];
-      transpose_in_blocks<Lane, kBlockLanes>(keys, spare);
-      with_indices(job_,
-                   [&](auto* to) { write_indices(to + first * per_plane + first_output, keys, count, planes, first); });
+      for (int i = 0; i < kBlockLanes; ++i) positions[i] = from.positions[at + (i < count ? i : 0)];
+      transpose_in_blocks<Place, kBlockLanes>(positions, free);
+      with_indices(job_, [&](auto* to) {
+        write_indices(to + first * per_plane + first_output, positions, count, planes, first);
+      });
     }
   }
 
@@ -220,12 +225,13 @@ class PlanesLayout {
   }
 
   template <class Index>
-  ONNX_MAXPOOL_INLINE void write_indices(Index* to, const V* positions, int count, int planes, int64_t first) const {
+  ONNX_MAXPOOL_INLINE void write_indices(Index* to, const Places* positions, int count, int planes,
+                                         int64_t first) const {
     const int64_t per_plane = windows_per_plane_;
-    Lane lanes[kBlockLanes][kLanes];
+    Place lanes[kBlockLanes][kLanes];
     for (int i = 0; i < kBlockLanes; ++i) store(lanes[i], positions[i]);
     for (int plane = 0; plane < planes; ++plane) {
-      const Lane* const block = lanes[plane % kBlockLanes] + plane / kBlockLanes * kBlockLanes;
+      const Place* const block = lanes[plane % kBlockLanes] + plane / kBlockLanes * kBlockLanes;
       const Index base = static_cast<Index>((first + plane) * job_.index_step);
       Index* const out = to + plane * per_plane;
       if (count == kBlockLanes) {
@@ -242,7 +248,7 @@ class PlanesLayout {
     store(values, reader_.order.from_key(truncate_to<Element, Lane, kLanes>(from.keys[0])));
     __builtin_memcpy(static_cast<Element*>(job_.y) + first, values, static_cast<size_t>(planes) * sizeof(Element));
     if constexpr (indexed) {
-      Lane positions[kLanes];
+      Place positions[kLanes];
       store(positions, from.positions[0]);
       for (int i = 0; i < planes; ++i) {
         set_index(job_, first + i, (first + i) * job_.index_step + positions[i]);

@@ -31,12 +31,6 @@ const PoolKernel* kernel_of() {
   return &kernel;
 }
 
-// Whether a plan follows positions of numbers, too. Of other plans that is not worth the size of the code.
-template <template <class, class, bool> class Pool>
-constexpr bool kFollowsNumbers = false;
-template <>
-constexpr bool kFollowsNumbers<WalkPool> = true;
-
 // The same of what pools numbers too, where there are any. Where keys have to pool them after all, a zero becomes +0,
 // as that of numbers is, and as keys that follow positions make it: whether there is a NaN elsewhere must not be seen,
 // nor how a thread's processor is set. By integers, as a processor that takes small numbers for 0 would make them 0.
@@ -44,8 +38,7 @@ template <template <class, class, bool> class Pool, class Types>
 void run_pool(const PoolJob& job, int64_t unit, void* scratch) {
   using Keys = Pool<typename Types::Element, typename Types::Lane, Types::kIndexed>;
   using Number = typename PooledAs<typename Types::Element>::type;
-  constexpr bool kFollows = kFollowsNumbers<Pool> && sizeof(Number) == sizeof(typename Types::Lane);
-  if constexpr (kAreNumbers<Number> && (kFollows || !Types::kIndexed)) {
+  if constexpr (kAreNumbers<Number> && sizeof(Number) == sizeof(typename Types::Lane)) {
     if (job.order.mask != 0) {
       if (compares_numbers() && Pool<Number, Number, Types::kIndexed>::run(job, unit, scratch)) return;
       Keys::run(job, unit, scratch);
