@@ -161,15 +161,10 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> moved(const Move& move, const Cells<Lan
 // The better of cells in any order.
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
-  using V = Vector<Lane, kVectorBytes>;
-  const V key = max(a.key, b.key);
-  if constexpr (indexed) {
-    const Positions<Lane> nowhere = Positions<Lane>{} + kNowhere<Lane>;
-    const Positions<Lane> i = a.key == key ? a.position : nowhere, j = b.key == key ? b.position : nowhere;
-    return {key, i < j ? i : j};
-  } else {
-    return {key};
-  }
+  Cells<Lane, indexed> best = a;
+  follow(best, b);
+  if constexpr (indexed) best.position = a.key == b.key ? min(a.position, b.position) : best.position;
+  return best;
 }
 
 // The better of what is known before and of cells that are known to follow (`are_ordered`), or may not.

@@ -145,7 +145,7 @@ class JobCost {
     const LookupsCost& cost = costs_.lookups;
     const auto pieces = static_cast<double>(found.count);
     const double of_line = cost.line + pieces * (cost.piece + cost.tap * static_cast<double>(found.taps - 1));
-    const double of_row = pieces * (cost.row + cost.row_vector * static_cast<double>(found.vectors));
+    const double of_row = pieces * cost.row + cost.row_vector * static_cast<double>(found.vectors);
     return (lines_ * of_line + map_rows_ * of_row) * static_cast<double>(job_.planes) + far(cost.far);
   }
 

@@ -20,7 +20,7 @@ namespace {
 // A row's windows are taken in pieces, each of as many as can be looked up at once.
 struct LookupPieces {
   int64_t count;    // 0 where a row cannot be cut so
-  int64_t vectors;  // of the piece that has the most columns
+  int64_t vectors;  // of columns, of all pieces
   int64_t taps;     // cells of the longest window
 };
 
@@ -45,7 +45,7 @@ ONNX_MAXPOOL_INLINE void each_lookup_piece(const PoolAxis& axis, int64_t lanes, 
 template <class Lane>
 LookupPieces lookup_pieces(const PoolJob& job) {
   constexpr int64_t kLanes = kVectorBytes / sizeof(Lane), kMostPieces = 256;
-  LookupPieces pieces = {0, 1, 1};
+  LookupPieces pieces = {0, 0, 1};
 #if defined(__AVX512BW__)
   constexpr bool kIsFast = sizeof(Lane) > 1;
 #else
@@ -59,7 +59,7 @@ LookupPieces lookup_pieces(const PoolJob& job) {
   }
   if (pieces.taps > 2 * kLanes) return pieces;
   each_lookup_piece(axis, kLanes, [&](Window columns, int64_t, int64_t) {
-    if (columns.end - columns.start > kLanes) pieces.vectors = 2;
+    pieces.vectors += columns.end - columns.start > kLanes ? 2 : 1;
     ++pieces.count;
   });
   if (pieces.count > kMostPieces) pieces.count = 0;
@@ -93,6 +93,7 @@ class LookupPool : public UnitsOfLines {
   struct alignas(64) Piece {
     Places first, last;  // cells of each window, counted from `column` on
     int64_t column, windows;
+    bool has_one_vector;
   };
 
   LookupPool(const PoolJob& job, void* scratch) : job_(job), pieces_(static_cast<Piece*>(scratch)) {
@@ -102,7 +103,7 @@ class LookupPool : public UnitsOfLines {
       piece.column = columns.start;
       piece.windows = count;
       is_counted(axis, kLanes) ? count_cells(piece, first, columns.end) : list_cells(piece, first);
-      if (columns.end - columns.start > kLanes) vectors_ = 2;
+      piece.has_one_vector = columns.end - columns.start <= kLanes;
     });
   }
 
@@ -131,17 +132,13 @@ class LookupPool : public UnitsOfLines {
 
   // Returns whether a number was NaN.
   bool pool(int64_t begin, int64_t end) const {
-    return vectors_ == 1 ? pool_by_taps<1>(begin, end) : pool_by_taps<2>(begin, end);
-  }
-  template <int vectors>
-  bool pool_by_taps(int64_t begin, int64_t end) const {
-    if (taps_ <= 2) return pool_lines<vectors, 2>(begin, end);
-    if (taps_ == 3) return pool_lines<vectors, 3>(begin, end);
-    return pool_lines<vectors, 0>(begin, end);
+    if (taps_ <= 2) return pool_lines<2>(begin, end);
+    if (taps_ == 3) return pool_lines<3>(begin, end);
+    return pool_lines<0>(begin, end);
   }
 
-  // Of so many vectors of columns. `taps` is 0 where windows have more than 3.
-  template <int vectors, int taps>
+  // `taps` is 0 where windows have more than 3.
+  template <int taps>
   ONNX_MAXPOOL_NOINLINE bool pool_lines(int64_t begin, int64_t end) const {
     const CellReader<Element, Lane, indexed> reader(job_);
     Watch watch;
@@ -157,32 +154,36 @@ class LookupPool : public UnitsOfLines {
       const Window depths = window_at(depth, z), heights = window_at(rows, y);
       const int64_t height = heights.end - heights.start, all = (depths.end - depths.start) * height;
       const int64_t to_next_slice = (rows.size - height + 1) * width;
-      for (int64_t i = 0; i < count; ++i) {
-        const Piece& piece = pieces[i];
-        Best best[vectors];
-        int64_t offset = depths.start * slice + heights.start * width + piece.column;
-        read<vectors>(reader, plane, offset, watch, [&](int v, const Best& cells) { best[v] = cells; });
+      const int64_t start = depths.start * slice + heights.start * width;
+      const auto pool_piece = [&](const Piece& piece, auto vectors) ONNX_MAXPOOL_INLINED {
+        constexpr int kVectors = vectors.value;
+        Best best[kVectors];
+        int64_t offset = start + piece.column;
+        read<kVectors>(reader, plane, offset, watch, [&](int v, const Best& cells) { best[v] = cells; });
         for (int64_t row = 1, rows_left = height; row < all; ++row) {
           offset += --rows_left ? width : to_next_slice;
           if (rows_left == 0) rows_left = height;
-          read<vectors>(reader, plane, offset, watch, [&](int v, const Best& cells) { follow(best[v], cells); });
+          read<kVectors>(reader, plane, offset, watch, [&](int v, const Best& cells) { follow(best[v], cells); });
         }
-        for (int v = 0; v < vectors; ++v) best[v] = along_row(best[v], v * kLanes);
+        for (int v = 0; v < kVectors; ++v) best[v] = along_row(best[v], v * kLanes);
         const Places at = piece.first, last = piece.last;
-        Best found = looked_up<vectors>(best, at);
+        Best found = looked_up(best, at);
         if constexpr (taps > 0) {
 #pragma GCC unroll 2
           for (int tap = 1; tap < taps; ++tap) {
-            found = either(found, looked_up<vectors>(best, min(at + static_cast<Place>(tap), last)));
+            found = either(found, looked_up(best, min(at + static_cast<Place>(tap), last)));
           }
         } else {
           Places next = at;
           for (int64_t tap = 1; tap < most; ++tap) {
             next = min(next + static_cast<Place>(1), last);
-            found = either(found, looked_up<vectors>(best, next));
+            found = either(found, looked_up(best, next));
           }
         }
         writer.write(found, piece.windows);
+      };
+      for (int64_t i = 0; i < count; ++i) {
+        pieces[i].has_one_vector ? pool_piece(pieces[i], Number<1>()) : pool_piece(pieces[i], Number<2>());
       }
       if (++y < rows.count) continue;
       y = 0;
@@ -232,7 +233,7 @@ class LookupPool : public UnitsOfLines {
 
   const PoolJob& job_;
   Piece* const pieces_;
-  int64_t count_ = 0, vectors_ = 1, taps_ = 1;
+  int64_t count_ = 0, taps_ = 1;
 };
 
 #endif
