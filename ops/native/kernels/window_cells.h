@@ -161,10 +161,17 @@ ONNX_MAXPOOL_INLINE Cells<Lane, indexed> moved(const Move& move, const Cells<Lan
 // The better of cells in any order.
 template <class Lane, bool indexed>
 ONNX_MAXPOOL_INLINE Cells<Lane, indexed> either(const Cells<Lane, indexed>& a, const Cells<Lane, indexed>& b) {
-  Cells<Lane, indexed> best = a;
-  follow(best, b);
-  if constexpr (indexed) best.position = a.key == b.key ? min(a.position, b.position) : best.position;
-  return best;
+  if constexpr (indexed && sizeof(Lane) < 4) {
+    // Without a minimum that depends on a mask: of 16 bits, GCC 12 has none of lanes in memory, and stops.
+    const Positions<Lane> nowhere = Positions<Lane>{} + kNowhere<Lane>;
+    const auto key = max(a.key, b.key);
+    return {key, min(a.key == key ? a.position : nowhere, b.key == key ? b.position : nowhere)};
+  } else {
+    Cells<Lane, indexed> best = a;
+    follow(best, b);
+    if constexpr (indexed) best.position = a.key == b.key ? min(a.position, b.position) : best.position;
+    return best;
+  }
 }
 
 // The better of what is known before and of cells that are known to follow (`are_ordered`), or may not.
