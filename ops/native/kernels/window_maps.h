@@ -287,29 +287,29 @@ class MapPool {
   }
 
   // Of keys, or of positions.
-  template <class Number>
-  ONNX_MAXPOOL_INLINE void turn(const Number* from, Number* to) const {
-    using V = Vector<Number, kVectorBytes>;
+  template <class Cell>
+  ONNX_MAXPOOL_INLINE void turn(const Cell* from, Cell* to) const {
+    using V = Vector<Cell, kVectorBytes>;
     const int64_t pitch = pitch_;
     for (int64_t x = 0; x < pitch; x += kLanes) {
       V square[kLanes];
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i) square[i] = load<V>(from + i * pitch + x);
-      transpose<Number, kLanes>(square);
+      transpose<Cell, kLanes>(square);
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i) store(to + (x + i) * kLanes, square[i]);
     }
   }
   // From the last square to the first: what the last one writes beyond a line, the next line's other ones overwrite.
-  template <class Number>
-  ONNX_MAXPOOL_INLINE void turn_back(const Number* from, Number* to) const {
-    using V = Vector<Number, kVectorBytes>;
+  template <class Cell>
+  ONNX_MAXPOOL_INLINE void turn_back(const Cell* from, Cell* to) const {
+    using V = Vector<Cell, kVectorBytes>;
     const int64_t windows = job_.columns.count;
     for (int64_t j = (windows - 1) / kLanes * kLanes; j >= 0; j -= kLanes) {
       V square[kLanes];
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i) square[i] = load<V>(from + (j + i) * kLanes);
-      transpose<Number, kLanes>(square);
+      transpose<Cell, kLanes>(square);
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i) store(to + i * windows + j, square[i]);
     }
@@ -355,9 +355,9 @@ class MapPool {
         const Position<Lane> its_position = line.positions[x];
         if constexpr (indexed) {
           // Without a jump, which could not be foreseen.
-          using Number = Position<Lane>;
-          const auto is_better = static_cast<Number>(-((other > key) | ((other == key) & (its_position < position))));
-          position = static_cast<Number>((its_position & is_better) | (position & ~is_better));
+          using Place = Position<Lane>;
+          const auto is_better = static_cast<Place>(-((other > key) | ((other == key) & (its_position < position))));
+          position = static_cast<Place>((its_position & is_better) | (position & ~is_better));
         }
         key = other > key ? other : key;
       };
