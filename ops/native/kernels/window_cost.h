@@ -150,6 +150,7 @@ class JobCost {
   }
 
   double by_walks() const {
+    if (is_walked_in_order()) return by_ordered_walks();
     constexpr double kEnds = 8;  // walks that the rows at the tensor's ends take, which are copied first
     constexpr int64_t kWalked = kVectorBytes == 64 && !indexed ? 4 : 2;  // about as many vectors at once
     const WalksCost& cost = costs_.walks;
@@ -157,8 +158,7 @@ class JobCost {
     // Float and double are walked as numbers, and more of their windows have code of their own then.
     using Walked = typename std::conditional<indexed, Lane, typename PooledAs<Lane>::type>::type;
     const WalkVectors found = walk_vectors<Walked, indexed>(job_);
-    const int64_t at_once = lines_per_unit(job_) < kBand ? lines_per_unit(job_) : kBand;
-    const int64_t bands = (rows.count + at_once - 1) / at_once;
+    const int64_t bands = bands_of_plane();
     const int64_t tails = tails_at_once<Lane, indexed>(job_, element_size_);
     const bool are_one = walks_flat<Walked, indexed>(job_);  // all lines of a map
     const double whole = static_cast<double>(columns.count) / kLanes;
@@ -182,6 +182,20 @@ class JobCost {
     return kEnds * cost.walk + of_plane * static_cast<double>(job_.planes) + far(cost.far);
   }
 
+  double by_ordered_walks() const {
+    constexpr double kEnds = 8;  // as other walks
+    const WalksCost& cost = costs_.walks;
+    const PoolAxis &rows = job_.rows, &columns = job_.columns;
+    const int64_t kept = kept_rows(rows), bands = bands_of_plane();
+    const double strips = vectors(columns.count);
+    const double read = strips * static_cast<double>((rows.length - kept) * rows.count + kept * bands);
+    const auto taps = static_cast<double>(columns.length - 1 + (kept > 1 ? kept : 1));
+    const double of_slice =
+        strips * (cost.strip * static_cast<double>(bands) + cost.strip_line * static_cast<double>(rows.count)) +
+        read * (cost.strip_row * static_cast<double>(columns.step) + cost.strip_tap * taps);
+    return kEnds * cost.strip + of_slice * product(depth_.cells, job_.planes) + far(cost.far);
+  }
+
   // To combine slices (window_slices.h), as rows are loaded; not to pool what they become.
   double of_slices() const {
     const RowsCost& cost = costs_.rows;
@@ -202,6 +216,12 @@ class JobCost {
   }
 
  private:
+  bool is_walked_in_order() const { return element_size_ == sizeof(Lane) && walks_in_order<Lane, Lane, indexed>(job_); }
+  // Bands of a plane's lines, which are walked at once.
+  int64_t bands_of_plane() const {
+    const int64_t at_once = lines_per_unit(job_) < kBand ? lines_per_unit(job_) : kBand;
+    return (job_.rows.count + at_once - 1) / at_once;
+  }
   double bytes(int64_t depth, int64_t rows, int64_t columns, int64_t of_cell) const {
     return product(job_.planes * of_cell, depth * rows * columns);
   }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "kernels/window_doublings.h"
+#include "kernels/window_flat_walks.h"
 #include "kernels/window_list.h"
+#include "kernels/window_ordered_rows.h"
 #include "kernels/window_short.h"
 #include "kernels/window_stepped_walks.h"
 
@@ -63,6 +65,26 @@ bool has_own_walk(const PoolJob& job) {
   if (!slides_by_one(rows) || rows.length > kMostShortRows<Lane, indexed>) return false;
   if (!slides_by_one(columns) || columns.length > kMost) return false;
   return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
+}
+
+// Whether positions are followed in their order (window_ordered_walks.h). Of narrower elements they are not worth the
+// code. With AVX-512 other walks are faster, but where they read several times as many cells as there are windows, or
+// leave most lanes of a narrow map empty.
+constexpr int64_t kMostOrderedRows = 4;  // that the next windows have, too
+template <class Element, class Lane, bool indexed>
+bool walks_in_order(const PoolJob& job) {
+  if (!indexed || sizeof(Element) != sizeof(Lane) || sizeof(Lane) < 4) return false;
+  const PoolAxis &rows = job.rows, &columns = job.columns;
+  if (!has_step(rows) || rows.step > kMostRowsApart || kept_rows(rows) > kMostOrderedRows) return false;
+  if (!has_step(columns) || columns.step > kMostOrderedApart || columns.length > kMostOrderedColumns) return false;
+  if (kVectorBytes < 64) return true;
+  if (has_slices(job)) return false;
+  const int64_t kept = kept_rows(rows);
+  const bool is_narrow = columns.count <= kVectorBytes / static_cast<int64_t>(sizeof(Lane));
+  if (columns.step == 2) {
+    return rows.step == 1 || (columns.length <= 3 && (is_narrow || kept > 2)) || (columns.length == 2 && kept != 1);
+  }
+  return is_narrow && (rows.step == 1 || columns.length <= 3) && !walks_flat<Lane, indexed>(job);
 }
 
 // Vectors of windows that start one cell apart, which are walked at once: as many as there are registers for, or fewer,

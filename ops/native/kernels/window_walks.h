@@ -12,7 +12,9 @@
 // (window_stepped_walks.h). For others most of it lies in scratch (window_doublings.h). Where the last vector of a line
 // has few columns, those of several planes may be walked at once (window_walk_tails.h). Where a line has as many
 // windows as cells, all lines of a map may be walked as one, which is no walk down its rows (window_flat_walks.h).
-// window_walk_choice.h says which windows are walked in which of these ways, window_walk.h what a walk does.
+// With indices columns may be combined first, so that positions come in their order (window_ordered_walks.h): narrower
+// vectors than those of AVX-512 know no other walks then. window_walk_choice.h says which windows are walked in which
+// of these ways, window_walk.h what a walk does.
 //
 // Lines that have more vectors than fit the registers are walked from right to left, as what a line's last vector
 // leaves beyond its windows is overwritten by the next line's first. A walk finds the first vector of each line on its
@@ -20,6 +22,7 @@
 #pragma once
 
 #include "kernels/window_flat_walks.h"
+#include "kernels/window_ordered_walks.h"
 #include "kernels/window_short_walks.h"
 #include "kernels/window_stepped_walks.h"
 #include "kernels/window_walk.h"
@@ -219,37 +222,56 @@ class Walks {
 
 template <class Element, class Lane, bool indexed>
 struct WalkPool : UnitsOfLines {
-  // Narrower vectors take several operations to follow positions, to compare such keys, or to slide such lanes.
-  // Positions of narrower elements in 64 bits are too seldom to be worth the code.
-  static constexpr bool kIsFaster = indexed ? kVectorBytes == 64 && (sizeof(Lane) < 8 || sizeof(Element) == 8)
-                                            : kVectorBytes > 16 || sizeof(Lane) == 4;
+  static constexpr bool kHasOrdered = indexed && sizeof(Lane) >= 4 && sizeof(Element) == sizeof(Lane);
+  // Whether rows may be combined first. With indices narrower vectors take several operations to follow positions, or
+  // to slide such lanes. Positions of narrower elements in 64 bits are too seldom to be worth the code.
+  static constexpr bool kHasOthers = indexed ? kVectorBytes == 64 && (sizeof(Lane) < 8 || sizeof(Element) == 8)
+                                             : kVectorBytes > 16 || sizeof(Lane) == 4;
+  static constexpr bool kIsFaster = kHasOrdered || kHasOthers;
 
   static bool takes(const PoolJob& job) {
-    return kIsFaster && (has_own_walk<Lane, indexed>(job) || doubles_windows<Lane>(job));
+    if (kHasOrdered && is_ordered(job)) return true;
+    return kHasOthers && (has_own_walk<Lane, indexed>(job) || doubles_windows<Lane>(job));
   }
 
   static bool may_fetch(const PoolJob& job) {
-    return leaves_near_caches<indexed>(job, sizeof(Element)) && !walks_flat<Lane, indexed>(job);
+    return kHasOthers && leaves_near_caches<indexed>(job, sizeof(Element)) && !is_ordered(job) && !is_flat_walk(job);
   }
 
   static size_t scratch_bytes(const PoolJob& job) {
-    if (walks_flat<Lane, indexed>(job))
-      return static_cast<size_t>(FlatWalk<Element, Lane, indexed>::scratch_bytes(job));
-    return static_cast<size_t>(Walks<Element, Lane, indexed>::scratch_bytes(job));
+    return with_walks(job, [&](auto* walks) {
+      using Walks = typename std::remove_pointer<decltype(walks)>::type;
+      return static_cast<size_t>(Walks::scratch_bytes(job));
+    });
   }
 
   static bool run(const PoolJob& job, int64_t unit, void* scratch) {
     const Window lines = lines_of_unit(job, unit);
     WindowWriter<Element, Lane, indexed> writer(job, lines.start, lines.end);
-    const auto pool = [&](auto windows) {
+    return with_walks(job, [&](auto* walks) {
+      using Walks = typename std::remove_pointer<decltype(walks)>::type;
+      Walks windows(job, static_cast<Lane*>(scratch));
       windows.pool(lines.start, lines.end, writer);
       return !windows.has_nan();
-    };
-    Lane* const lanes = static_cast<Lane*>(scratch);
-    if constexpr (kWalksFlat<Lane>) {
-      if (walks_flat<Lane, indexed>(job)) return pool(FlatWalk<Element, Lane, indexed>(job, lanes));
+    });
+  }
+
+ private:
+  static bool is_ordered(const PoolJob& job) { return walks_in_order<Element, Lane, indexed>(job); }
+  static bool is_flat_walk(const PoolJob& job) { return walks_flat<Lane, indexed>(job); }
+
+  // use(a pointer to nothing) of the walks that the job has.
+  template <class Use>
+  static auto with_walks(const PoolJob& job, const Use& use) {
+    if constexpr (kHasOrdered) {
+      if (!kHasOthers || is_ordered(job)) return use(static_cast<OrderedWalks<Element, Lane>*>(nullptr));
     }
-    return pool(Walks<Element, Lane, indexed>(job, lanes));
+    if constexpr (kHasOthers) {
+      if constexpr (kWalksFlat<Lane>) {
+        if (is_flat_walk(job)) return use(static_cast<FlatWalk<Element, Lane, indexed>*>(nullptr));
+      }
+      return use(static_cast<Walks<Element, Lane, indexed>*>(nullptr));
+    }
   }
 };
 
