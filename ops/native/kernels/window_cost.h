@@ -189,10 +189,13 @@ class JobCost {
     const int64_t kept = kept_rows(rows), bands = bands_of_plane();
     const double strips = vectors(columns.count);
     const double read = strips * static_cast<double>((rows.length - kept) * rows.count + kept * bands);
-    const auto taps = static_cast<double>(columns.length - 1 + (kept > 1 ? kept : 1));
+    // Rows of a line that follow others; those that are kept do so once for each of what is known.
+    const int64_t last = kept < rows.step ? kept : rows.step,
+                  follow = kept > 0 ? rows.step - last + last * kept : rows.length - 1;
+    const double taps = read * static_cast<double>(columns.length - 1) + strips * product(rows.count, follow);
     const double of_slice =
         strips * (cost.strip * static_cast<double>(bands) + cost.strip_line * static_cast<double>(rows.count)) +
-        read * (cost.strip_row * static_cast<double>(columns.step) + cost.strip_tap * taps);
+        read * cost.strip_row * static_cast<double>(columns.step) + cost.strip_tap * taps;
     return kEnds * cost.strip + of_slice * product(depth_.cells, job_.planes) + far(cost.far);
   }
 

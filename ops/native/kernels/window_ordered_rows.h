@@ -13,7 +13,7 @@
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {
 
-// Columns of windows, and how many columns apart these start.
+// Columns of windows, and how many columns apart these start, at most.
 constexpr int64_t kMostOrderedColumns = 16, kMostOrderedApart = 2;
 
 // Of windows `step` columns apart that have `length` columns, or as many as the job says if it is 0. Those `at_edge`
@@ -43,22 +43,22 @@ class OrderedRows {
   // How many cells of a row are read.
   static int64_t reach(const PoolJob& job) { return step * kLanes + job.columns.length; }
 
-  // Of the row whose cell in the first window's first column is at `from`. Their positions are those of the row's first
-  // cell, which is given, and of how many columns into their windows.
+  // Of the row whose cell in the first window's first column is at `from`. A position is that of the row's first cell,
+  // which is given, and as many more as there are columns of the window before: finished() adds where windows begin.
   ONNX_MAXPOOL_INLINE Best at(const Element* from, Position<Lane> position) {
     Best best = {V{}, before_map_};
     if constexpr (length > 0) {
       static_assert(length >= step && length <= 3);
-      add<0, step>(from, 0, P{}, best);
-      if constexpr (length > step) add<1, 1>(from, step, P{} + Position<Lane>{step}, best);
-      if constexpr (length > step + 1) add<2, 1>(from, 2, P{} + Position<Lane>{2}, best);
+      add<true, step>(from, 0, P{}, best);
+      if constexpr (length > step) add<false, 1>(from, step, P{} + Position<Lane>{step}, best);
+      if constexpr (length > step + 1) add<false, 1>(from, 2, P{} + Position<Lane>{2}, best);
     } else {
       const int64_t columns = length_;
-      columns < step ? add<0, 1>(from, 0, P{}, best) : add<0, step>(from, 0, P{}, best);
+      columns < step ? add<true, 1>(from, 0, P{}, best) : add<true, step>(from, 0, P{}, best);
       P before = P{} + Position<Lane>{step};
       int64_t n = step;
-      for (; n + step <= columns; n += step, before += Position<Lane>{step}) add<1, step>(from, n, before, best);
-      if (step > 1 && n < columns) add<1, 1>(from, n, before, best);
+      for (; n + step <= columns; n += step, before += Position<Lane>{step}) add<false, step>(from, n, before, best);
+      if (step > 1 && n < columns) add<false, 1>(from, n, before, best);
     }
     best.position += P{} + position;
     return best;
@@ -73,9 +73,8 @@ class OrderedRows {
   bool has_nan() const { return watch_.any(); }
 
  private:
-  // The next columns, at most `step`, of which so many come before. The n-th group of them; what is 1 stands for all
-  // but the first.
-  template <int group, int count>
+  // The next `count` columns, at most `step`, or the first ones, of a window of which so many come before.
+  template <bool are_first, int count>
   ONNX_MAXPOOL_INLINE void add(const Element* from, int64_t column, P before, Best& best) {
     Column cells[step];
 #pragma GCC unroll 2
@@ -83,7 +82,7 @@ class OrderedRows {
       cells[v].key = reader_.keys_once_at(from + column + v * kLanes);
     }
     // Each cell is in the first columns of some vector, but for the last cells of a row: those are at its edge.
-    if (at_edge || group == 0) see_all<step>(cells, watch_);
+    if (at_edge || are_first) see_all<step>(cells, watch_);
     if constexpr (at_edge) {
 #pragma GCC unroll 2
       for (int v = 0; v < step; ++v) {
@@ -91,9 +90,9 @@ class OrderedRows {
       }
     }
     if constexpr (step == 1) {
-      add_column<group == 0>(cells[0].key, before, best);
+      add_column<are_first>(cells[0].key, before, best);
     } else {
-      add_column<group == 0>(every_other_lane<0>(cells[0], cells[1]).key, before, best);
+      add_column<are_first>(every_other_lane<0>(cells[0], cells[1]).key, before, best);
       if constexpr (count > 1) {
         add_column<false>(every_other_lane<1>(cells[0], cells[1]).key, before + Position<Lane>{1}, best);
       }

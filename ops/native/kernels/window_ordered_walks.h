@@ -1,7 +1,7 @@
 // Walks that follow positions in their order: the best over the columns of a row of windows (window_ordered_rows.h),
 // then over rows, each later cell having to be strictly greater. Other walks combine rows first, so that of equal cells
 // each column may have an earlier one than those on its left, and all positions have to be moved and compared. In turn
-// each row takes several loads, most of which cross lines of memory, for each vector of windows.
+// each column of a window takes a load of its own; of 64 bytes, most cross lines of memory.
 //
 // A strip is a vector of windows, and those below it. What is known of the rows that the next windows have, too, stays
 // in registers: the best of the last row, of the last two, and so on.
@@ -66,24 +66,30 @@ class OrderedWalks {
   struct Room {
     int64_t limits, rows;
     explicit Room(const PoolJob& job) {
-      const PoolAxis& axis = job.rows;
       limits = kMostOrderedApart * kLanes + (kMostOrderedColumns + kLanes - 1) / kLanes * kLanes;
-      const int64_t all = (min(kBand, axis.count) - 1) * axis.step + max(axis.length, axis.step);
-      rows = (all + kLanes - 1) / kLanes * kLanes;
+      rows = (rows_of(min(kBand, job.rows.count), job.rows) + kLanes - 1) / kLanes * kLanes;
     }
   };
 
   // Where the band's rows start. A window that reaches beyond the map has the row at its edge, so that this row will do
   // for those that there are not.
   void start_rows(const Band& band) {
-    if (band.begin == started_) return;
+    if (band.begin == started_ && band.end == ended_) return;
     started_ = band.begin;
+    ended_ = band.end;
     const PoolAxis& rows = job_.rows;
-    const int64_t first = rows.first + band.begin * rows.step;
-    for (int64_t i = 0; i < room_.rows; ++i) {
-      const int64_t row = min(max<int64_t>(first + i, 0), rows.size - 1);
-      row_starts_[i] = static_cast<Position<Lane>>(row * job_.columns.size);
+    using Row = Position<Lane>;  // which takes all rows, and so do their products
+    const auto first = static_cast<Row>(rows.first + band.begin * rows.step), last = static_cast<Row>(rows.size - 1),
+               width = static_cast<Row>(job_.columns.size);
+    const int64_t count = rows_of(band.end - band.begin, rows);
+    Row* const starts = row_starts_;
+    for (int64_t i = 0; i < count; ++i) {
+      starts[i] = static_cast<Row>(min(max(static_cast<Row>(first + static_cast<Row>(i)), Row{0}), last) * width);
     }
+  }
+  // That so many lines of windows reach, or step over.
+  static int64_t rows_of(int64_t lines, const PoolAxis& rows) {
+    return (lines - 1) * rows.step + max(rows.length, rows.step);
   }
 
   // For each cell of a row that a strip reads, the greatest key, or the lowest one if it is beside the map. Two strips'
@@ -125,7 +131,8 @@ class OrderedWalks {
   template <int step, int length, int kept, int apart, class Write>
   ONNX_MAXPOOL_INLINE void walk_strips(const Band& band, const Write& write) {
     const PoolAxis& columns = job_.columns;
-    const int64_t last = (columns.count - 1) / kLanes, reach = step * kLanes + columns.length;
+    const int64_t last = (columns.count - 1) / kLanes,
+                  reach = OrderedRows<Element, Lane, step, length, true>::reach(job_);
     for (int64_t strip = last; strip >= 0; --strip) {
       const int64_t column = columns.first + strip * kLanes * step;
       const bool is_inner = kHasInner && strip < last && column >= 0 && column + reach <= columns.size;
@@ -229,7 +236,7 @@ class OrderedWalks {
   Position<Lane>* const row_starts_;
   Element* const copy_;
   const Line<Lane, true> bests_;  // a vector for each line, where there are several slices
-  int64_t started_ = -1, limited_[2] = {-1, -1};
+  int64_t started_ = -1, ended_ = -1, limited_[2] = {-1, -1};
   bool has_nan_ = false;
 };
 

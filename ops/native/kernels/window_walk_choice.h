@@ -67,9 +67,9 @@ bool has_own_walk(const PoolJob& job) {
   return rows.length == columns.length ? rows.length > 1 : kWalksOblongs<Lane, indexed>;  // one cell is copied
 }
 
-// Whether positions are followed in their order (window_ordered_walks.h). Of narrower elements they are not worth the
-// code. With AVX-512 other walks are faster, but where they read several times as many cells as there are windows, or
-// leave most lanes of a narrow map empty.
+// Whether positions are followed in their order (window_ordered_walks.h). Of elements below 32 bits, or narrower than
+// their lanes, such walks are not worth the code. With AVX-512 other walks are faster, except for windows two columns
+// apart that share most of their rows or are two columns wide, and for lines that fit a vector.
 constexpr int64_t kMostOrderedRows = 4;  // that the next windows have, too
 template <class Element, class Lane, bool indexed>
 bool walks_in_order(const PoolJob& job) {

@@ -12,14 +12,16 @@
 // (window_stepped_walks.h). For others most of it lies in scratch (window_doublings.h). Where the last vector of a line
 // has few columns, those of several planes may be walked at once (window_walk_tails.h). Where a line has as many
 // windows as cells, all lines of a map may be walked as one, which is no walk down its rows (window_flat_walks.h).
-// With indices columns may be combined first, so that positions come in their order (window_ordered_walks.h): narrower
-// vectors than those of AVX-512 know no other walks then. window_walk_choice.h says which windows are walked in which
-// of these ways, window_walk.h what a walk does.
+// With indices columns may be combined first, a vector of windows at a time, so that positions come in their order
+// (window_ordered_walks.h). Without AVX-512 all walks with indices are so. window_walk_choice.h says which windows are
+// walked in which of these ways, window_walk.h what a walk does.
 //
 // Lines that have more vectors than fit the registers are walked from right to left, as what a line's last vector
 // leaves beyond its windows is overwritten by the next line's first. A walk finds the first vector of each line on its
 // right where that walk has left it.
 #pragma once
+
+#include <type_traits>
 
 #include "kernels/window_flat_walks.h"
 #include "kernels/window_ordered_walks.h"
@@ -240,8 +242,8 @@ struct WalkPool : UnitsOfLines {
 
   static size_t scratch_bytes(const PoolJob& job) {
     return with_walks(job, [&](auto* walks) {
-      using Walks = typename std::remove_pointer<decltype(walks)>::type;
-      return static_cast<size_t>(Walks::scratch_bytes(job));
+      using Chosen = typename std::remove_pointer<decltype(walks)>::type;
+      return static_cast<size_t>(Chosen::scratch_bytes(job));
     });
   }
 
@@ -249,8 +251,8 @@ struct WalkPool : UnitsOfLines {
     const Window lines = lines_of_unit(job, unit);
     WindowWriter<Element, Lane, indexed> writer(job, lines.start, lines.end);
     return with_walks(job, [&](auto* walks) {
-      using Walks = typename std::remove_pointer<decltype(walks)>::type;
-      Walks windows(job, static_cast<Lane*>(scratch));
+      using Chosen = typename std::remove_pointer<decltype(walks)>::type;
+      Chosen windows(job, static_cast<Lane*>(scratch));
       windows.pool(lines.start, lines.end, writer);
       return !windows.has_nan();
     });

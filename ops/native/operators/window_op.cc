@@ -126,8 +126,8 @@ int64_t output_bytes(const WindowTask& task, const Dims& shape) {
   return bytes;
 }
 
-// Jobs of so few cells or windows take 0.86 to 1.04 of the time without the widest vectors; but not with indices, which
-// only the widest follow by walks: 1x1x14x14 k3 p1 would take 1.2 times as long, the session included.
+// Jobs of so few cells or windows take 0.86 to 1.04 of the time without the widest vectors; but not with indices, where
+// only the widest walk all lines as one: 1x1x14x14 k3 p1 would take 1.1 times as long, the session included.
 constexpr int64_t kLittleWork = 512;
 const Kernels& kernels_of(const PoolJob& job) {
   int64_t work = 0;
