@@ -1,6 +1,6 @@
 // For the tests of what is pooled as numbers (kernels/numbers.h): an input of few numbers, of which each output is the
-// maximum of some, and a NaN in each of its cells in turn; with AddressSanitizer in every sixth, from another one each
-// time, as all would take minutes.
+// maximum of some, and a NaN in each of its cells in turn; of more cells than kMostNans in every second, third, ...,
+// from another one each time, as all would take minutes.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 namespace onnx_maxpool {
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kCellsPerNan = 6;
+constexpr size_t kMostNans = 200;
 #else
-constexpr size_t kCellsPerNan = 1;
+constexpr size_t kMostNans = 1200;
 #endif
 
 template <class Number>
@@ -30,6 +30,7 @@ class PlantedNan {
   PlantedNan(int64_t cells, std::vector<std::vector<int64_t>> cells_of)
       : cells_of_(std::move(cells_of)),
         outputs_of_(static_cast<size_t>(cells)),
+        cells_per_nan_((outputs_of_.size() + kMostNans - 1) / kMostNans),
         x_(static_cast<size_t>(cells) * sizeof(Number)),
         y_(cells_of_.size() * sizeof(Number)) {
     for (size_t output = 0; output < cells_of_.size(); ++output) {
@@ -60,7 +61,8 @@ class PlantedNan {
       bits_ = found;
     }
     require(std::memcmp(found.data(), bits_.data(), y_.bytes()) == 0, name + ": other bits than in another way");
-    for (size_t at = checks_++ % kCellsPerNan; at < outputs_of_.size(); at += kCellsPerNan) check_nan(pool, at, name);
+    for (size_t at = checks_++ % cells_per_nan_; at < outputs_of_.size(); at += cells_per_nan_)
+      check_nan(pool, at, name);
   }
 
  private:
@@ -100,6 +102,7 @@ class PlantedNan {
 
   const std::vector<std::vector<int64_t>> cells_of_;
   std::vector<std::vector<size_t>> outputs_of_;  // of each cell
+  const size_t cells_per_nan_;
   stand_in::Block x_, y_;
   std::vector<Number> bits_;  // of what was found first
   size_t checks_ = 0;
