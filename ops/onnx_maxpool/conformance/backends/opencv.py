@@ -25,7 +25,8 @@ class OpenCv(Adapter):
         net = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))
         for name, array in inputs.items():
             net.setInput(array, name)
-        return [np.array(y) for y in net.forward([value.name for value in model.graph.output])]
+        outputs = net.forward([value.name for value in model.graph.output])
+        return [np.array(y) for y in outputs if y is not None]  # None is an empty tensor
 
     @classmethod
     def describe(cls) -> dict[str, str]:
