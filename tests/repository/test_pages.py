@@ -229,7 +229,6 @@ def test_a_message(run: Callable[[str], Any], name: str, message: str) -> None:
         run(name)
 
 
-@pytest.mark.extras
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the extra torch is not installed")
 @pytest.mark.parametrize(
     ("dynamo", "messages"),

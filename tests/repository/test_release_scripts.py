@@ -152,14 +152,12 @@ def dist(tmp_path: Path) -> Path:
 KEPT = ["onnx-maxpool-cases-1.tar.gz", "other-1.whl"]
 
 
-@pytest.mark.extras
 def test_a_build_for_one_platform_replaces_that_platforms_wheel(wheels: ModuleType, dist: Path) -> None:
     wheels.main(["linux-x86_64"], dist)
     own = ["2-py3-none-manylinux_2_17_x86_64.whl", "1-py3-none-win_amd64.whl", "2.tar.gz"]
     assert sorted(path.name for path in dist.iterdir()) == sorted([*KEPT, *(f"onnx_maxpool-{name}" for name in own)])
 
 
-@pytest.mark.extras
 def test_a_build_for_all_platforms_replaces_all_wheels(wheels: ModuleType, dist: Path) -> None:
     (dist / "onnx_maxpool-1-py3-none-an_older_platform.whl").touch()
     wheels.main(None, dist)
@@ -168,7 +166,6 @@ def test_a_build_for_all_platforms_replaces_all_wheels(wheels: ModuleType, dist:
     assert all(name.startswith("onnx_maxpool-2") for name in own)
 
 
-@pytest.mark.extras
 @pytest.mark.parametrize("step", ["source_distribution", "build"])
 def test_a_build_that_fails_changes_nothing(
     step: str, wheels: ModuleType, dist: Path, monkeypatch: pytest.MonkeyPatch
@@ -183,7 +180,6 @@ def test_a_build_that_fails_changes_nothing(
     assert sorted(dist.iterdir()) == before
 
 
-@pytest.mark.extras
 def test_the_help_says_what_a_build_replaces(wheels: ModuleType) -> None:
     done = run_python(SCRIPTS / "build_wheels.py", "--help", variables={"COLUMNS": "200"})
     assert "it replaces what earlier builds left in --out" in " ".join(done.stdout.split())
