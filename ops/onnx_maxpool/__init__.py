@@ -15,6 +15,7 @@ from onnx_maxpool.operators.schemas import register_schemas
 
 if TYPE_CHECKING:
     __version__: str
+    from onnx_maxpool import conformance, torch_export
     from onnx_maxpool.adapters.collation import collate, split
     from onnx_maxpool.adapters.openvino import openvino_extensions
     from onnx_maxpool.adapters.portable import to_portable
@@ -34,6 +35,7 @@ __all__ = [
     "__version__",
     "adaptive_max_pool",
     "collate",
+    "conformance",
     "library_path",
     "load",
     "max_pooling",
@@ -50,6 +52,7 @@ __all__ = [
     "split",
     "to_portable",
     "to_python_ops",
+    "torch_export",
     "windows",
 ]
 
@@ -65,6 +68,8 @@ _MODULES = {
     "to_python_ops": "adapters.python.rewriting",
 }
 """Where names are that are imported when they are first asked for: few programs want them, and importing takes time."""
+_SUBMODULES = ("conformance", "torch_export")
+"""Modules that are public themselves, imported likewise."""
 
 
 def __getattr__(name: str) -> object:
@@ -72,6 +77,8 @@ def __getattr__(name: str) -> object:
         value: object
         value = globals()[name] = importlib.metadata.version("onnx-maxpool")
         return value
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -82,6 +82,17 @@ def test_the_list_of_names_says_what_their_docstrings_say() -> None:
         assert line == getattr(importlib.import_module(module), last).__doc__.splitlines()[0]
 
 
+def test_a_listed_name_needs_no_other_import_than_the_packages() -> None:
+    """Which imports no module of ours that few programs want."""
+    page = (ROOT / "docs" / "reference" / "api.md").read_text()
+    names = re.findall(r"^- `(onnx_maxpool[.\w]+)`: ", page, re.MULTILINE)
+    assert {"onnx_maxpool.torch_export.translation_table", "onnx_maxpool.conformance.BackendTest"} <= {*names}
+    lazy = "{'onnx_maxpool.conformance', 'onnx_maxpool.torch_export'}"
+    done = run_python("-c", "\n".join(["import sys, onnx_maxpool", f"print({lazy} & sys.modules.keys())", *names]))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "set()\n"
+
+
 @runs_snippets
 @pytest.mark.extras
 @pytest.mark.parametrize("name", WITH_SNIPPETS)

@@ -6,6 +6,7 @@ And every row of the tables of bad arguments, of functions and of commands, rais
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,13 @@ def test_functions(bad: BadArgument) -> None:
             bad.call()
         assert type(refused.value) is bad.error
         assert str(refused.value) == bad.said
+
+
+def test_a_module_of_ours_says_which_extra_it_misses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError) as missing:
+        onnx_maxpool.torch_export.translation_table()
+    assert str(missing.value) == 'translation_table needs torch: pip install "onnx-maxpool[torch]"'
 
 
 @pytest.mark.parametrize("bad", COMMANDS, ids=[bad.command for bad in COMMANDS])

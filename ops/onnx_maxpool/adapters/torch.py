@@ -70,7 +70,11 @@ def translation_table(
         )
     if not control_flow and target == "custom":
         raise OperatorError('translation_table: control_flow is False, expected True with target "custom"')
-    import torch
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        needed = 'translation_table needs torch: pip install "onnx-maxpool[torch]"'
+        raise ModuleNotFoundError(needed, name=error.name) from error
 
     register_schemas()
     emit = emitters[target]
