@@ -240,7 +240,7 @@ def test_convert_writes_a_model_for_any_runtime(command: Commands, tmp_path: Pat
     out = tmp_path / "converted" / "portable.onnx"
     out.parent.mkdir()
     for _ in range(2):  # over what is there, too
-        code, text, err = command("convert", command.model(name), out, "--to", "portable")
+        code, text, err = command("convert", command.model(name), out, "--to", "portable", "--overwrite")
         assert (code, err) == (0, "")
         assert text.startswith(f"wrote {out}: ")
     inputs = MODELS[name].inputs()
@@ -273,7 +273,7 @@ def test_convert_replaces_the_indices_of_max_pool(command: Commands, tmp_path: P
     onnx.save_model(onnx.parser.parse_model(text), model)
     assert command("convert", model, out, "--max-pool-indices", "--dim", "N=5")[0] == 0
     assert "MaxPool" not in {node.op_type for node in onnx.load(out).graph.node}
-    assert refusal(command("convert", model, out, "--max-pool-indices"), code=1) == (
+    assert refusal(command("convert", model, out, "--max-pool-indices", "--overwrite"), code=1) == (
         "node 'Y' in graph: MaxPool: X has shape [1,1,N,4], expected a size for N, as dims gives, without control flow"
     )
 
@@ -314,7 +314,7 @@ def test_convert_leaves_all_external_data_outside(command: Commands, tmp_path: P
     }
     expected = onnx_maxpool.load(model).run(None, inputs)
     for _ in range(2):
-        assert command("convert", model, out)[0] == 0
+        assert command("convert", model, out, "--overwrite")[0] == 0
         assert out.stat().st_size < 80_000 < 120_000 <= (tmp_path / "portable.onnx.data").stat().st_size < 130_000
         stock = ort.InferenceSession(str(out), providers=["CPUExecutionProvider"])
         np.testing.assert_array_equal(stock.run(None, inputs)[0], expected[0])
@@ -334,7 +334,7 @@ def test_a_convert_that_fails_leaves_what_is_there(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("onnx.external_data_helper.save_external_data", full)
-    assert refusal(command("convert", model, out)) == "no space left on device"
+    assert refusal(command("convert", model, out, "--overwrite")) == "no space left on device"
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

@@ -54,7 +54,7 @@ def test_sizes_and_files_are_those_that_are_given(tmp_path: Path, capsys: pytest
     np.savez(tmp_path / "inputs.npz", **inputs)
     dims = {"N": 3, "C": 4, "H": inputs["X"].shape[2], "W": inputs["X"].shape[3], "R": len(inputs["rois"])}
     sizes = [part for name, size in dims.items() for part in ("--dim", f"{name}={size}")]
-    static = ["convert", model, out, "--no-control-flow", *sizes, "--check"]
+    static = ["convert", model, out, "--no-control-flow", *sizes, "--check", "--overwrite"]
     shape = ",".join(str(size) for size in inputs["X"].shape)
     for arguments, runs in ((static, "3 runs"), ([*static, "--input", tmp_path / "inputs.npz"], "1 run")):
         code, text, _ = run(capsys, *arguments)
@@ -79,7 +79,7 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_difference_is_told_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (model, *_), out = MODELS["max_roi_pool_22_float"].write(tmp_path), tmp_path / "out.onnx"
     assert run(capsys, "convert", model, out)[0] == 0
-    code, text, err = run(capsys, "convert", model, out, "--check")
+    code, text, err = run(capsys, "convert", model, out, "--check", "--overwrite")
     assert (code, err) == (1, "")
     assert "different: run 1, output 'Y': " in text
     assert "cells differ, first at [0," in text
@@ -109,7 +109,7 @@ def test_counts_that_only_seem_equal(
 def test_the_original_is_what_stood_there_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where the converted model takes its place."""
     model, *_ = MODELS["max_roi_pool_22_float"].write(tmp_path)
-    code, text, err = run(capsys, "convert", model, model, "--check")
+    code, text, err = run(capsys, "convert", model, model, "--check", "--overwrite")
     assert (code, err) == (1, "")
     assert "different: run 1, output 'Y': " in text
     assert "MaxRoiPool" not in {node.op_type for node in onnx.load(model).graph.node}

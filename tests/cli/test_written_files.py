@@ -97,12 +97,24 @@ def test_convert_leaves_the_original_its_data(
 def test_convert_replaces_a_model_with_its_data(tmp_path: Path, command: Command) -> None:
     path = with_data(tmp_path / "rcnn.onnx", "rcnn.onnx.data")
     expected = outputs(path)
-    code, said = command("convert", path, path, "--check")
+    code, said = command("convert", path, path, "--check", "--overwrite")
     assert (code, said.splitlines()[-1]) == (0, "equal in every cell")
     assert sorted(contents(tmp_path)) == ["rcnn.onnx", "rcnn.onnx.data"]
     assert path.stat().st_mode == path.with_name("rcnn.onnx.data").stat().st_mode  # who may read one reads both
     assert "MaxRoiPool" not in {node.op_type for node in onnx.load(path).graph.node}
     np.testing.assert_array_equal(outputs(path), expected)
+
+
+@pytest.mark.parametrize("there", ["m.onnx", "out.onnx", "out.onnx.data"])
+def test_convert_replaces_only_what_it_is_told_to(there: str, tmp_path: Path, command: Command) -> None:
+    path, out = with_data(tmp_path / "m.onnx", "w.data"), tmp_path / there.removesuffix(".data")
+    if there != path.name:
+        (tmp_path / there).write_text("of another")
+    before = contents(tmp_path)
+    said = f"{tmp_path / there} exists: give --overwrite to replace it\n"
+    assert command("convert", path, out) == (2, said)
+    assert contents(tmp_path) == before
+    assert command("convert", path, out, "--overwrite") == (0, f"wrote {out}: 1 operator replaced\n")
 
 
 def test_convert_writes_data_whatever_the_current_folder_has(
@@ -111,7 +123,7 @@ def test_convert_writes_data_whatever_the_current_folder_has(
     monkeypatch.chdir(tmp_path)
     big = with_data(Path("big.onnx"), "big.data", bias=5)
     for out in ("out.onnx", "out.onnx", "sub/out.onnx"):  # the data of the first is there from then on
-        assert command("convert", big, out) == (0, f"wrote {out}: 1 operator replaced\n")
+        assert command("convert", big, out, "--overwrite") == (0, f"wrote {out}: 1 operator replaced\n")
         np.testing.assert_array_equal(outputs(Path(out)), outputs(big))
         assert Path(f"{out}.data").stat().st_size == 3600
 
@@ -174,7 +186,7 @@ def test_convert_writes_where_a_link_leads(tmp_path: Path, command: Command) -> 
     for name, to in {"there": target, "new": tmp_path / "sub" / "new.onnx"}.items():
         link = tmp_path / name
         link.symlink_to(to)
-        assert command("convert", tmp_path / "m.onnx", link)[0] == 0
+        assert command("convert", tmp_path / "m.onnx", link, "--overwrite")[0] == 0
         assert link.is_symlink()
         assert not to.is_symlink()
         np.testing.assert_array_equal(outputs(to), outputs(tmp_path / "m.onnx"))

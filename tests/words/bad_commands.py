@@ -251,6 +251,9 @@ BAD_COMMANDS = (
         "convert pool.onnx out.onnx --only RoiPool",
         "--only RoiPool: expected one of MaxRoiPool, RoiPooling, MaxPooling1, AdaptiveMaxPool",
     ),
+    BadCommand(
+        "a model in the place of itself", "convert m.onnx m.onnx", "m.onnx exists: give --overwrite to replace it"
+    ),
     BadCommand("a folder for the model", "convert pool.onnx folder", "folder is a folder, expected a file"),
     BadCommand(
         "a model whose data would replace that of the original",

@@ -290,6 +290,9 @@ def convert(
             "so on.",
         ),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace OUT and its external data if they exist.")
+    ] = False,
 ) -> None:
     """Replace the operators of this package with standard ones, which every runtime has.
 
@@ -301,7 +304,7 @@ def convert(
     parsed = read_model(model, "check")
     check_operators(only or ())
     sizes = parse_dims(dims or [])
-    target = prepare_model(out, model, parsed)
+    target = prepare_model(out, model, parsed, overwrite)
     converted = to_portable(
         model,
         only=only,

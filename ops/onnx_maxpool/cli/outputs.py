@@ -187,31 +187,43 @@ def prepare_replacement(path: Path) -> Path:
     return target
 
 
-def prepare_model(out: Path, model: Path, parsed: onnx.ModelProto) -> Path:
+def check_absent(path: Path, overwrite: bool) -> None:
+    """Raise InputError for a file that is there, and that nobody has asked to replace."""
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} exists: give --overwrite to replace it")
+
+
+def prepare_model(out: Path, model: Path, parsed: onnx.ModelProto, overwrite: bool) -> Path:
     """Make sure that `write_model` can write what `model` is converted to; returns where to.
 
-    `parsed` is what `model` holds, its external data checked. Raises what `prepare_replacement` raises, and OutputError
-    where `model` would lose its data, where the data of the written model would not lie beside a link to it, and for a
-    path that is not UTF-8, by which no model is read.
+    `parsed` is what `model` holds, its external data checked. Raises what `prepare_replacement` and `check_absent`
+    raise, and OutputError where `model` would lose its data, where the data of the written model would not lie beside a
+    link to it, and for a path that is not UTF-8, by which no model is read.
     """
     check_utf_8(replaced_by(out), OutputError)
     target = prepare_replacement(out)
-    if not has_external_data(parsed):
-        return target
+    if has_external_data(parsed):
+        _check_data(out, target, model, parsed)
+        check_absent(data_of(target), overwrite)
+    check_absent(out, overwrite)
+    return target
+
+
+def _check_data(out: Path, target: Path, model: Path, parsed: onnx.ModelProto) -> None:
+    """Raise OutputError where the written model's data may not go where it would."""
     data = data_of(target)
     if data.exists() and not data.is_file():
         raise OutputError(f"cannot write {out}: {data} is no file, expected none or a file, in which its data goes")
     if target.resolve().parent != out.parent.resolve():
         raise OutputError(f"{out} is a link to {target}, expected no link, because external data lies beside the model")
     if target.resolve() == model.resolve():  # it is replaced with its data
-        return target
+        return
     needed = [model, *(model.parent / location for location in external_files(parsed))]
     for path in (target, *([] if data.is_symlink() else [data])):  # a link is replaced, not what it leads to
         if path.exists() and any(path.samefile(file) for file in needed):
             raise OutputError(
                 f"cannot write {out}: this would replace {path}, which {model} needs, expected another name or folder"
             )
-    return target
 
 
 def data_of(path: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from onnx_maxpool.cli.outputs import prepare_replacement
+from onnx_maxpool.cli.outputs import check_absent, prepare_replacement
 from onnx_maxpool.cli.terminal import add_row, plain_table
 from onnx_maxpool.errors import InputError
 from onnx_maxpool.files import replacing
@@ -40,8 +40,7 @@ def sample(
         raise InputError(f"sample: no file is named, expected {', '.join(SAMPLES)} or --list")
     chosen = {folder / name: _known(name) for name in names}
     for path in chosen:
-        if path.exists() and not overwrite:
-            raise InputError(f"{path} exists: give --overwrite to replace it")
+        check_absent(path, overwrite)
         prepare_replacement(path)
     for path, row in chosen.items():
         with replacing(path) as unfinished:
