@@ -80,6 +80,7 @@ BAD_COMMANDS = (
         "run pool.onnx --dim Q=1",
         "--dim Q: no random input has that dimension, only N, R",
     ),
+    BadCommand("a dimension twice", "run pool.onnx --dim R=3 --dim R=4", "--dim R=4: dimension 'R' is given twice"),
     BadCommand(
         "a dimension without a size",
         "run pool.onnx",

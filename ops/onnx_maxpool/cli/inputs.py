@@ -113,12 +113,14 @@ def _nodes_planned(model: onnx.ModelProto, plan: str) -> Iterator[OperatorNode]:
 
 
 def parse_dims(arguments: Iterable[str]) -> dict[str, int]:
-    """Sizes by dimension name, from `NAME=SIZE`. Raises InputError for anything else."""
-    dims = {}
+    """Sizes by dimension name, from `NAME=SIZE`. Raises InputError for anything else, and for a name that is twice."""
+    dims: dict[str, int] = {}
     for argument in arguments:
         name, _, size = argument.rpartition("=")
         if not name or not re.fullmatch("[0-9]{1,19}", size) or int(size) > LARGEST_DIM:
             raise InputError(f"--dim {argument}: expected NAME=SIZE, the size an integer from 0 to {LARGEST_DIM}")
+        if name in dims:
+            raise InputError(f"--dim {argument}: dimension {name!r} is given twice")
         dims[name] = int(size)
     return dims
 
