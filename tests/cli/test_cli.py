@@ -193,6 +193,19 @@ def test_inspect_json(command: Commands) -> None:
     assert node["inputs"][1]["shape"] == ["B", 5]
 
 
+def test_inspect_fails_for_a_model_that_the_check_rejects(command: Commands, tmp_path: Path) -> None:
+    model = MODELS["max_roi_pool_22_float"].builder()
+    del model.graph.node[0].attribute[:]
+    onnx.save_model(model, tmp_path / "rejected.onnx")
+    with pytest.raises(onnx_maxpool.OperatorError) as refused:
+        onnx_maxpool.load(model)
+    said = str(refused.value)
+    code, out, err = command("inspect", tmp_path / "rejected.onnx")
+    assert (code, out.splitlines()[-1], err) == (1, f"Rejected by the model check: {said}", "")
+    code, out, err = command("inspect", tmp_path / "rejected.onnx", "--json")
+    assert (code, json.loads(out)["refusal"], err) == (1, said, "")
+
+
 def test_inspect_writes_json_that_any_program_reads(command: Commands, tmp_path: Path) -> None:
     """NaN and infinity are no numbers of JSON."""
 
@@ -207,7 +220,7 @@ def test_inspect_writes_json_that_any_program_reads(command: Commands, tmp_path:
         onnx.save_model(model, tmp_path / "scaled.onnx")
         code, out, _ = command("inspect", tmp_path / "scaled.onnx", "--json")
         (node,) = json.loads(out, parse_constant=unknown)["nodes"]
-        assert (code, node["attributes"]["spatial_scale"]) == (0, scale)
+        assert (code, node["attributes"]["spatial_scale"]) == (1, scale)  # the model check rejects it
 
 
 def test_inspect_of_a_model_without_our_operators(command: Commands, tmp_path: Path) -> None:

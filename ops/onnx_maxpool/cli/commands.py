@@ -177,15 +177,20 @@ def run(
 def inspect(
     model: Model, as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False
 ) -> None:
-    """List a model's operators that this package provides, and say whether ONNX Runtime can run them without it."""
+    """List a model's operators that this package provides, and say whether ONNX Runtime can run them without it.
+
+    The exit code is 1 if the model check of this package rejects the model.
+    """
     facts = inspect_model(read_model(model))
     if as_json:
         typer.echo(json.dumps(asdict(facts), indent=2))
-        return
-    console = Console(highlight=False)
-    for node in facts.nodes:
-        console.print(node_lines(node, facts.onnxruntime))
-    console.print(verdict_line(facts), soft_wrap=True)
+    else:
+        console = Console(highlight=False)
+        for node in facts.nodes:
+            console.print(node_lines(node, facts.onnxruntime))
+        console.print(verdict_line(facts), soft_wrap=True)
+    if facts.refusal is not None:
+        raise typer.Exit(1)
 
 
 @app.command()
