@@ -11,7 +11,7 @@ import pytest
 from onnx import parser
 from support import one_node
 from support.one_node import ADAPTIVE
-from support.portable_runtimes import Run, everywhere, in_onnxruntime, in_reference, set_rank
+from support.portable_runtimes import Run, assert_equal, everywhere, in_onnxruntime, in_reference, set_rank
 from words.bad_inputs import BAD_INPUTS
 from words.bad_nodes import BadInput
 
@@ -65,14 +65,14 @@ def test_an_output_size_out_of_range_fails(run: Run, sizes: tuple[int, int]) -> 
             '<ir_version: 8, opset_import: ["" : 10]> g (float[n,c,h,w] X, float[r,5] R) => (float[r,c,a,b] Y) '
             "{ Y = MaxRoiPool <pooled_shape = [2, 2]> (X, R) }",
             None,
-            "node 'Y' in graph: to_portable: opset of ai.onnx is 10, expected 11 or newer, "
-            "to which onnx.version_converter can raise it",
+            "node 'Y' in graph: to_portable: opset of ai.onnx is 10, expected 11 or newer: "
+            "onnx.version_converter.convert_version(model, 13) raises it",
         ),
         (
             ADAPTIVE.replace('"" : 18', '"" : 12').replace("float[n, c", "bfloat16[n, c"),
             None,
-            "node 'Y' in graph: to_portable: opset of ai.onnx is 12, expected 13 or newer for bfloat16, "
-            "to which onnx.version_converter can raise it",
+            "node 'Y' in graph: to_portable: opset of ai.onnx is 12, expected 13 or newer for bfloat16: "
+            "onnx.version_converter.convert_version(model, 13) raises it",
         ),
         (
             '<ir_version: 8, opset_import: ["" : 18, "alien" : 1]> g (float[n] A) => (float[r,c,a,b] Y) '
@@ -112,6 +112,26 @@ def test_refusals(text: str, only: str | list[str] | None, words: str) -> None:
     with pytest.raises(OperatorError) as error:
         to_portable(parser.parse_model(text), only=only)
     assert str(error.value) == words
+
+
+OLD = """<ir_version: 7, opset_import: ["": 9, "directml": 1]>
+g (float[1,2,8,8] X, float[1,1,3,5] rois) => (float[3,2,2,2] Y) {
+    more = Unsqueeze <axes = [0]> (X)
+    same = Squeeze <axes = [0]> (more)
+    Y = directml.RoiPooling <pooled_size = [2, 2], spatial_scale = 1.0> (same, rois)
+}"""
+
+
+@pytest.mark.parametrize("control_flow", [True, False])
+def test_what_the_refusal_of_an_old_opset_names_works(control_flow: bool) -> None:
+    """For a model with other operators, too, of which opset 13 has other versions."""
+    proto = parser.parse_model(OLD)
+    with pytest.raises(OperatorError, match=r"onnx\.version_converter\.convert_version\(model, 13\) raises it"):
+        to_portable(proto, control_flow=control_flow)
+    portable = to_portable(onnx.version_converter.convert_version(proto, 13), control_flow=control_flow)
+    x, rois = one_node.random_rois(np.random.default_rng(5), np.dtype(np.float32), (1, 2, 8, 8), 3, 1.0)
+    feeds = {"X": x, "rois": rois[None, None]}
+    assert_equal(in_onnxruntime(portable, feeds), onnx_maxpool.load(proto).run(None, feeds))
 
 
 @pytest.mark.parametrize(

@@ -291,8 +291,8 @@ BAD_ARGUMENTS = (
         "to_portable",
         "an opset that is too old",
         OperatorError,
-        "node 'Y' in graph: to_portable: opset of ai.onnx is 10, expected 11 or newer, "
-        "to which onnx.version_converter can raise it",
+        "node 'Y' in graph: to_portable: opset of ai.onnx is 10, expected 11 or newer: "
+        "onnx.version_converter.convert_version(model, 13) raises it",
         lambda: onnx_maxpool.to_portable(model(opset=10)),
     ),
     BadArgument(
@@ -374,7 +374,7 @@ BAD_ARGUMENTS = (
         "without control flow, an opset that is too old",
         OperatorError,
         "node 'Y' in graph: to_portable: opset of ai.onnx is 12, "
-        "expected 13 or newer without control flow, to which onnx.version_converter can raise it",
+        "expected 13 or newer without control flow: onnx.version_converter.convert_version(model, 13) raises it",
         static(opset=12),
     ),
     BadArgument(

@@ -19,6 +19,9 @@ DOMAIN = "portable"
 OLDEST_OPSET, OLDEST_FOR_BFLOAT16 = 11, 13
 """The oldest opsets of ai.onnx in which the functions can be written: they brought Range, and bfloat16 to Shape."""
 
+OPSET_FOR_ALL = 13
+"""In which both forms of every operator can be written, in every type."""
+
 NARROW = ("int8", "uint8", "int16", "uint16")
 
 COMPUTED = {"float16": "float", "bfloat16": "float", **dict.fromkeys(NARROW, "int32")}
@@ -36,6 +39,14 @@ $reduce$suffix <axes> (x) => (y)
 }"""
 
 
+def too_old(opset: int, oldest: int, condition: str) -> OperatorError:
+    """The error for a model's opset of ai.onnx; `condition` says for which form this is the oldest one."""
+    return OperatorError(
+        f"to_portable: opset of ai.onnx is {opset}, expected {oldest} or newer{condition}: "
+        f"onnx.version_converter.convert_version(model, {OPSET_FOR_ALL}) raises it"
+    )
+
+
 @lru_cache(maxsize=64)
 def function_library(element_type: str, opset: int, bin_edges: BinEdges | None = None) -> dict[str, FunctionProto]:
     """By name, every operator and what it calls, for an element type by ONNX's name and an opset of ai.onnx.
@@ -44,11 +55,7 @@ def function_library(element_type: str, opset: int, bin_edges: BinEdges | None =
     """
     oldest = OLDEST_FOR_BFLOAT16 if element_type == "bfloat16" else OLDEST_OPSET
     if opset < oldest:
-        of_type = " for bfloat16" if oldest > OLDEST_OPSET else ""
-        raise OperatorError(
-            f"to_portable: opset of ai.onnx is {opset}, expected {oldest} or newer{of_type}, "
-            "to which onnx.version_converter can raise it"
-        )
+        raise too_old(opset, oldest, " for bfloat16" if oldest > OLDEST_OPSET else "")
     computed = COMPUTED.get(element_type, element_type)
     edge = "double" if bin_edges == "double" or element_type == "double" else "float"
     values = {"F": computed, "to": _data_type(computed), "T": _data_type(element_type), "edge": _data_type(edge)}

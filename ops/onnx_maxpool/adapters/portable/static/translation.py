@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, TypeProto, helper
 
+from onnx_maxpool.adapters.portable.library import too_old
 from onnx_maxpool.adapters.portable.static.operators import MAX_POOL, Call, Outputs, max_pool, translation
 from onnx_maxpool.adapters.portable.static.tensors import Graph, Value
 from onnx_maxpool.errors import OperatorError, shape
@@ -41,10 +42,7 @@ def has_index(node: NodeProto) -> bool:
 def check_opset(opset: int) -> None:
     """Raise OperatorError for an opset of ai.onnx that is too old."""
     if opset < OLDEST_OPSET:
-        raise OperatorError(
-            f"to_portable: opset of ai.onnx is {opset}, expected {OLDEST_OPSET} or newer without control flow, "
-            "to which onnx.version_converter can raise it"
-        )
+        raise too_old(opset, OLDEST_OPSET, " without control flow")
 
 
 def translate(
