@@ -281,7 +281,7 @@ def of_rois(x: str, sides: str = "2, 2") -> str:
             of_rois(x="N, 2, H, W"),
             {"dims": {"N": 1}},
             "node 'Y' in graph: MaxRoiPool-1: X has shape [1,2,H,W], "
-            "expected a size for H and W, as dims gives, without control flow",
+            "expected a known shape without control flow: give H, W in dims",
         ),
         (
             of_rois(x="1, 1, 2000, 1", sides="2000, 1"),

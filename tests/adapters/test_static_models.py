@@ -64,7 +64,7 @@ def test_sizes_may_be_numpys() -> None:
 def test_a_negative_size_is_unknown() -> None:
     proto = parser.parse_model(NESTED)
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
-    with pytest.raises(OperatorError, match=r"X has shape \[X\.0,.*\], expected a size for X\.0, as dims gives"):
+    with pytest.raises(OperatorError, match=r"X has shape \[X\.0,.*\], expected a known shape .*: give X\.0 in dims"):
         to_portable(proto, control_flow=False, dims={"R": 4})
     shape = to_portable(proto, control_flow=False, dims={"R": 4, "X.0": 2}).graph.output[0].type.tensor_type.shape
     assert [dim.dim_value for dim in shape.dim] == [4, 3, 2, 2]
@@ -97,7 +97,7 @@ def test_sizes_of_inner_values_that_no_longer_hold() -> None:
         onnx.shape_inference.infer_shapes(converted, strict_mode=True)
         assert_equal(in_onnxruntime(converted, feeds), expected)
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
-    with pytest.raises(OperatorError, match="expected a size for N, as dims gives"):
+    with pytest.raises(OperatorError, match="give N in dims"):
         to_portable(model, control_flow=False)
 
 
@@ -133,11 +133,36 @@ def test_a_shape_that_the_graph_computes() -> None:
 
 
 def test_a_shape_that_nobody_knows() -> None:
-    """The symbol for it is one that ONNX's inference made up."""
+    """Its names are those that ONNX's inference made up, so only the model can tell it, as the message says."""
     text = COMPUTED.replace("rest = Constant <value = int64[3] {3, 8, 8}> ()", "")
     proto = parser.parse_model(text.replace("float[R, 5] rois", "float[R, 5] rois, int64[3] rest"))
-    with pytest.raises(OperatorError, match=r"expected a known size for dimension [01] without control flow"):
+    with pytest.raises(OperatorError, match=r"X has shape \[[2,?]+\], .*: declare the shape of 'X' in value_info"):
         to_portable(proto, control_flow=False, dims={"N": 2, "R": 4})
+    proto.graph.value_info.append(helper.make_tensor_value_info("X", TensorProto.FLOAT, [2, 3, 8, 8]))
+    converted = to_portable(proto, control_flow=False, dims={"N": 2, "R": 4})
+    assert "MaxRoiPool" not in {node.op_type for node in converted.graph.node}
+
+
+def test_one_message_names_all_that_is_not_known() -> None:
+    """The sizes of all nodes, of inputs that only ONNX Runtime knows how to follow too, and shapes that none tells."""
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["": 18, "com.microsoft": 1]>
+        g (float[N,3,H,?] image, float[R,5] rois, float[B] other, int64[2] sides, float[K,5] boxes)
+        => (float[r,3,2,2] Y, float[r,3,2,2] Z, float[B] same) {
+            X = com.microsoft.Gelu (image)
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+            some = Reshape (boxes, sides)
+            Z = MaxRoiPool <pooled_shape = [2, 2]> (X, some)
+            same = Identity (other)
+        }""")
+    with pytest.raises(OperatorError) as error:
+        to_portable(proto, control_flow=False)
+    assert str(error.value) == (
+        "node 'Y' in graph: MaxRoiPool-1: X has shape [?,?,?,?], expected a known shape without control flow: "
+        "give N, H, image.3, R, K in dims"
+    )
+    dims = {"N": 1, "H": 8, "image.3": 8, "R": 4, "K": 6}
+    with pytest.raises(OperatorError, match=r"control flow: declare the shape of 'X' and 'some' in value_info$"):
+        to_portable(proto, control_flow=False, dims=dims)
 
 
 def test_an_output_without_a_declared_type_gets_one() -> None:

@@ -286,8 +286,11 @@ def test_convert_replaces_the_indices_of_max_pool(command: Commands, tmp_path: P
     onnx.save_model(onnx.parser.parse_model(text), model)
     assert command("convert", model, out, "--max-pool-indices", "--dim", "N=5")[0] == 0
     assert "MaxPool" not in {node.op_type for node in onnx.load(out).graph.node}
-    assert refusal(command("convert", model, out, "--max-pool-indices", "--overwrite"), code=1) == (
-        "node 'Y' in graph: MaxPool: X has shape [1,1,N,4], expected a size for N, as dims gives, without control flow"
+    assert refusal(
+        command("convert", model, out, "--max-pool-indices", "--overwrite"),
+    ) == (
+        "node 'Y' in graph: MaxPool: X has shape [1,1,N,4], expected a known shape without control flow: "
+        "give --dim N=SIZE"
     )
 
 

@@ -303,6 +303,17 @@ def test_rois_on_a_map_of_unknown_shape_are_refused() -> None:
         model_inputs(model)
 
 
+def test_rois_on_a_map_whose_shape_the_model_declares() -> None:
+    """By the names of dimensions, whose sizes only the call knows."""
+    model = parsed(
+        """g (float[N,1,H,9] a, float[50,5] rois) => (float Y) <float[N,1,H,9] x>
+        { x = custom.Op (a) Y = MaxRoiPool <pooled_shape = [2, 2]> (x, rois) }"""
+    )
+    rois = model_inputs(model, dims={"N": 3, "H": 7})["rois"]
+    assert set(rois[:, 0]) == {0, 1, 2}
+    assert 4 < rois[:, 4].max() <= 6 < rois[:, 3].max() <= 8
+
+
 def test_an_unnamed_dimension_goes_by_input_and_axis() -> None:
     value = helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 3])
     graph = helper.make_graph([helper.make_node("Relu", ["X"], ["Y"])], "g", [value], [onnx.ValueInfoProto(name="Y")])

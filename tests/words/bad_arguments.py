@@ -78,6 +78,16 @@ def static(
     return lambda: onnx_maxpool.to_portable(parser.parse_model(text), control_flow=False, **options)
 
 
+def static_with_computed_shape() -> object:
+    """A MaxRoiPool on a map whose shape is an input of the model."""
+    text = """<ir_version: 8, opset_import: ["": 17]>
+        g (float[1, 2, 4, 4] X, int64[4] sides, float[3, 5] rois) => (float[r, c, a, b] Y) {
+            map = Reshape (X, sides)
+            Y = MaxRoiPool <pooled_shape = [2, 2]> (map, rois)
+        }"""
+    return onnx_maxpool.to_portable(parser.parse_model(text), control_flow=False)
+
+
 def static_with_computed_size() -> object:
     """An AdaptiveMaxPool whose output size is an input of the model."""
     text = """<ir_version: 8, opset_import: ["": 17, "org.openvinotoolkit": 8]>
@@ -316,7 +326,7 @@ BAD_ARGUMENTS = (
         "without control flow, a dimension without a size",
         OperatorError,
         "node 'Y' in graph: MaxRoiPool-1: rois has shape [R,5], "
-        "expected a size for R, as dims gives, without control flow",
+        "expected a known shape without control flow: give R in dims",
         static(rois="R, 5"),
     ),
     BadArgument(
@@ -324,8 +334,16 @@ BAD_ARGUMENTS = (
         "without control flow, a dimension without a name or a size",
         OperatorError,
         "node 'Y' in graph: MaxRoiPool-1: rois has shape [rois.0,5], "
-        "expected a size for rois.0, as dims gives, without control flow",
+        "expected a known shape without control flow: give rois.0 in dims",
         static(rois="?, 5"),
+    ),
+    BadArgument(
+        "to_portable",
+        "without control flow, a shape that no size of an input tells",
+        OperatorError,
+        "node 'Y' in graph: MaxRoiPool-1: X has shape [?,?,?,?], "
+        "expected a known shape without control flow: declare the shape of 'map' in value_info",
+        static_with_computed_shape,
     ),
     BadArgument(
         "to_portable",

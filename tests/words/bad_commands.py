@@ -253,6 +253,12 @@ BAD_COMMANDS = (
         "--only RoiPool: expected one of MaxRoiPool, RoiPooling, MaxPooling1, AdaptiveMaxPool",
     ),
     BadCommand(
+        "dimensions without a size",
+        "convert m.onnx out.onnx --no-control-flow --dim H=4",
+        "node 'Y' in graph: MaxRoiPool-22: X has shape [N,C,4,W], expected a known shape without control flow: "
+        "give --dim N=SIZE --dim C=SIZE --dim W=SIZE --dim R=SIZE",
+    ),
+    BadCommand(
         "a model in the place of itself", "convert m.onnx m.onnx", "m.onnx exists: give --overwrite to replace it"
     ),
     BadCommand("a folder for the model", "convert pool.onnx folder", "folder is a folder, expected a file"),

@@ -22,6 +22,7 @@ from onnx_maxpool.adapters.arrays import run as run_session
 from onnx_maxpool.adapters.arrays import tensors
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.portable import to_portable
+from onnx_maxpool.adapters.portable.static.sizes import UnknownSizesError
 from onnx_maxpool.adapters.portable.static.translation import has_index
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.batch import batch
@@ -31,7 +32,7 @@ from onnx_maxpool.cli.comparison import compare as compare_runs
 from onnx_maxpool.cli.conformance import ConformanceCommand, conformance
 from onnx_maxpool.cli.conversion_check import Check, check_conversion, original_session
 from onnx_maxpool.cli.information import info
-from onnx_maxpool.cli.inputs import has_roi_operators, model_inputs, parse_dims
+from onnx_maxpool.cli.inputs import dim_options, has_roi_operators, model_inputs, parse_dims
 from onnx_maxpool.cli.inspection import inspect_model
 from onnx_maxpool.cli.outputs import (
     prepare_files,
@@ -52,7 +53,7 @@ from onnx_maxpool.cli.terminal import (
     output_table,
     verdict_line,
 )
-from onnx_maxpool.errors import InputError, printable
+from onnx_maxpool.errors import InputError, OperatorError, printable
 from onnx_maxpool.graph.nodes import model_nodes, operator_nodes
 from onnx_maxpool.graph.reading import has_external_data, read_model
 from onnx_maxpool.operators.registry import newest_versions
@@ -310,14 +311,20 @@ def convert(
     check_operators(only or ())
     sizes = parse_dims(dims or [])
     target = prepare_model(out, model, parsed, overwrite)
-    converted = to_portable(
-        model,
-        only=only,
-        bin_edges=bin_edges,
-        control_flow=control_flow,
-        dims=sizes,
-        max_pool_indices=max_pool_indices,
-    )
+    try:
+        converted = to_portable(
+            model,
+            only=only,
+            bin_edges=bin_edges,
+            control_flow=control_flow,
+            dims=sizes,
+            max_pool_indices=max_pool_indices,
+        )
+    except OperatorError as error:
+        unknown = error.__cause__
+        if not isinstance(unknown, UnknownSizesError) or not unknown.dims:
+            raise
+        raise InputError(unknown.said(dim_options(unknown.dims))) from None
     original = original_session(model, bin_edges) if check else None  # now, as OUT may be the same file
     write_model(converted, target, external_data=has_external_data(parsed))
     replaced = count_replaced(parsed, only, max_pool_indices)

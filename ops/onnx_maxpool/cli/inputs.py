@@ -18,6 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_maxpool.adapters.arrays import readable
 from onnx_maxpool.adapters.collation import most_images
 from onnx_maxpool.errors import InputError, shape
+from onnx_maxpool.graph.dimensions import set_sizes
 from onnx_maxpool.graph.inference import outline
 from onnx_maxpool.graph.nodes import OperatorNode, every_node, operator_nodes
 from onnx_maxpool.graph.survey import infer
@@ -66,9 +67,10 @@ def model_inputs(
     symbols = dict.fromkeys(symbol for value in wanted for symbol in _dims(value) if isinstance(symbol, str))
     if unknown := [symbol for symbol in dims or {} if symbol not in symbols]:
         raise InputError(f"--dim {unknown[0]}: no random input has that dimension, only {', '.join(symbols) or 'none'}")
-    shapes = _resolved_shapes(wanted, {**_dims_of_files(given, declared), **(dims or {})})
-    sizes = {**{name: array.shape for name, array in given.items()}, **shapes}
-    inferred = [_inferred(each, sizes) for each in (model, other) if each is not None]
+    known = {**_dims_of_files(given, declared), **(dims or {})}
+    shapes = _resolved_shapes(wanted, known)
+    all_shapes = {**{name: array.shape for name, array in given.items()}, **shapes}
+    inferred = [_inferred(each, all_shapes, known) for each in (model, other) if each is not None]
     limits = _roi_limits(inferred, set(shapes))
     counts = {name for each in inferred for found in _nodes_planned(each, "adaptive") for name in found.node.input[1:2]}
     random = np.random.default_rng(seed)
@@ -123,6 +125,11 @@ def parse_dims(arguments: Iterable[str]) -> dict[str, int]:
             raise InputError(f"--dim {argument}: dimension {name!r} is given twice")
         dims[name] = int(size)
     return dims
+
+
+def dim_options(names: Iterable[str]) -> str:
+    """What to type for dimensions that need a size."""
+    return " ".join(f"--dim {name}=SIZE" for name in names)
 
 
 def read_files(arguments: Iterable[str], declared: Mapping[str, onnx.ValueInfoProto]) -> dict[str, Array]:
@@ -233,8 +240,8 @@ def _resolved_shapes(values: Iterable[onnx.ValueInfoProto], sizes: Mapping[str, 
     """
     declared = {value.name: _dims(value) for value in values}
     symbols = dict.fromkeys(dim for dims in declared.values() for dim in dims if isinstance(dim, str))
-    if missing := [f"--dim {symbol}=SIZE" for symbol in symbols if symbol not in sizes]:
-        raise InputError(f"symbolic dimensions have no size, give {' '.join(missing)}")
+    if missing := [symbol for symbol in symbols if symbol not in sizes]:
+        raise InputError(f"symbolic dimensions have no size, give {dim_options(missing)}")
     shapes = {
         name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims) for name, dims in declared.items()
     }
@@ -259,12 +266,15 @@ class RoiLimits:
         return RoiLimits(batches, min(self.width, other.width), min(self.height, other.height))
 
 
-def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> onnx.ModelProto:
-    """The model's outline with the inputs' `shapes` and what follows from them.
+def _inferred(
+    model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], sizes: Mapping[str, int]
+) -> onnx.ModelProto:
+    """The model's outline with the inputs' `shapes` and what follows from them; dimensions by name have these `sizes`.
 
     Inlined, so an input that is handed on to a local function has the graph's name.
     """
     sized = outline(model)
+    set_sizes(sized.graph, sizes)
     for value in sized.graph.input:
         if value.name in shapes:
             tensor = value.type.tensor_type

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,14 +19,16 @@ from onnx import (
 from onnx_maxpool.adapters.portable.constants import initializers, with_nodes
 from onnx_maxpool.adapters.portable.guards import name_guards
 from onnx_maxpool.adapters.portable.library import DOMAIN, function_library, inline
+from onnx_maxpool.adapters.portable.static.sizes import OpenShapesError, unknown_sizes
 from onnx_maxpool.adapters.portable.static.translation import check_opset, has_index, translate, translate_max_pool
 from onnx_maxpool.errors import OperatorError, listing, shape
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.checking import check_model, node_attributes
+from onnx_maxpool.graph.dimensions import declared_values, dims_in, set_sizes
 from onnx_maxpool.graph.functions import inlined
 from onnx_maxpool.graph.inference import drop_contradictions, infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
-from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, every_node, operator_nodes, subgraphs
+from onnx_maxpool.graph.nodes import OperatorNode, canonical_domain, every_node, operator_nodes
 from onnx_maxpool.graph.reading import Model, read_model
 from onnx_maxpool.graph.rewriting import Rewriter, rename_own_functions, restore_own_functions
 from onnx_maxpool.graph.scopes import Scope
@@ -35,7 +37,16 @@ from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion, newest_versions
 from onnx_maxpool.operators.schemas import dims_of, forget_negative_sizes
-from onnx_maxpool.types import LARGEST_DIM, Array, BinEdges, has_too_many_cells, tensor_type, type_name, whole_number
+from onnx_maxpool.types import (
+    LARGEST_DIM,
+    Array,
+    BinEdges,
+    Dims,
+    has_too_many_cells,
+    tensor_type,
+    type_name,
+    whole_number,
+)
 from onnx_maxpool.windows import check_bin_edges
 
 OPSET = 18
@@ -65,10 +76,10 @@ def to_portable(
 
     With `control_flow=False` the result contains no Loop, no If, and no shape that depends on data: for compilers, and
     for runtimes that lack these. Then all shapes must be known; `dims` gives sizes to the symbolic dimensions of the
-    graph's inputs, and to those without a name as `INPUT.AXIS`. ROIs and output sizes that are constant in the model
-    are computed during the conversion. An ROI with a NaN or a bad batch number gives NaN; with control flow, the run
-    fails. All local functions are inlined. `max_pool_indices` also replaces each MaxPool of ai.onnx whose indices the
-    model uses, if shapes are known.
+    graph's inputs, and to those without a name as `INPUT.AXIS`. If ONNX cannot infer a shape from these, the graph's
+    value_info must declare it. ROIs and output sizes that are constant in the model are computed during the conversion.
+    An ROI with a NaN or a bad batch number gives NaN; with control flow, the run fails. All local functions are
+    inlined. `max_pool_indices` also replaces each MaxPool of ai.onnx whose indices the model uses, if shapes are known.
 
     Raises OSError and ModelError if the model cannot be read. Raises OperatorError for an unknown name, for nodes that
     the model check rejects, for shapes that an operator rejects, for an operator whose types or rank ONNX cannot infer,
@@ -103,7 +114,9 @@ def to_portable(
     if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
         small.opset_import.append(helper.make_opsetid("", OPSET))
     form = _Form(bin_edges, control_flow, max_pool_indices)
-    _PortableRewriter(small, chosen, form, converted).rewrite()
+    rewriter = _PortableRewriter(small, chosen, form, converted)
+    rewriter.rewrite()
+    rewriter.refuse_open_shapes()
 
     del converted.graph.node[:], converted.opset_import[:]
     converted.graph.node.extend(small.graph.node)
@@ -173,6 +186,10 @@ class _PortableRewriter(Rewriter):
         self.chosen = chosen
         self.form = form
         self.whole = whole
+        self.open_shapes: dict[str, Dims | None] = {}
+        """What is known of shapes that are not all known, by value."""
+        self.first_open = ""
+        """What is to be said of the first one."""
 
     @cached_property
     def outermost(self) -> Mapping[str, Array]:
@@ -206,6 +223,9 @@ class _PortableRewriter(Rewriter):
                 return translate(node, version, scope.types, self.constants(scope), bin_edges, prefix)
             call, element_type = _call(found, version, scope.types)
             library = function_library(element_type, opset, bin_edges)
+        except OpenShapesError as error:
+            self.keep_open(found.label, error)
+            return None
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
         prefix = self.fresh_prefix(node.output[0])
@@ -213,14 +233,29 @@ class _PortableRewriter(Rewriter):
         name_guards(nodes, version.name, prefix)
         return nodes
 
-    def max_pool(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto]:
-        """What stands for a MaxPool with its index."""
+    def max_pool(self, node: NodeProto, scope: Scope) -> Iterable[NodeProto] | None:
+        """What stands for a MaxPool with its index; None where the shape of X is not known."""
         opset = self.resolver.opsets[""]
+        label = OperatorNode(node, scope.place, opset, None).label
         try:
             check_opset(opset)
             return translate_max_pool(node, scope.types, self.fresh_prefix(node.output[0] or node.output[1]))
+        except OpenShapesError as error:
+            self.keep_open(label, error)
+            return None
         except OperatorError as error:
-            raise OperatorError(f"{OperatorNode(node, scope.place, opset, None).label}: {error}") from None
+            raise OperatorError(f"{label}: {error}") from None
+
+    def keep_open(self, label: str, error: OpenShapesError) -> None:
+        """Remember a node that lacks shapes: one message is to name the sizes that all nodes need."""
+        self.first_open = self.first_open or f"{label}: {error}"
+        self.open_shapes |= error.shapes
+
+    def refuse_open_shapes(self) -> None:
+        """Raise OperatorError, with an UnknownSizesError as its cause, if a node lacks shapes."""
+        if self.open_shapes:
+            unknown = unknown_sizes(self.model, self.first_open, self.open_shapes)
+            raise OperatorError(str(unknown)) from unknown
 
 
 def _call(found: OperatorNode, version: OperatorVersion, types: Types) -> tuple[NodeProto, str]:
@@ -274,9 +309,9 @@ def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
     OperatorError for a name that no input declares, for a size that is no integer from 0, and for sizes that make an
     input too large.
     """
-    forget_negative_sizes(_declared_values(model.graph))
+    forget_negative_sizes(declared_values(model.graph))
     unnamed = _unnamed_dims(model.graph)
-    symbols = [dim.dim_param for value in model.graph.input for dim in _dims_in(value.type) if dim.dim_param]
+    symbols = [dim.dim_param for value in model.graph.input for dim in dims_in(value.type) if dim.dim_param]
     known = [*dict.fromkeys(symbols), *unnamed]
     sizes: dict[str, int] = {}
     for name, size in dims.items():
@@ -287,13 +322,10 @@ def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
     changed = [
         value
         for value in model.graph.input
-        if any(dim.dim_param in sizes for dim in _dims_in(value.type))
+        if any(dim.dim_param in sizes for dim in dims_in(value.type))
         or any(name in sizes and name.startswith(f"{value.name}.") for name in unnamed)
     ]
-    for value in _declared_values(model.graph):
-        for dim in _dims_in(value.type):
-            if dim.dim_param in symbols and dim.dim_param in sizes:
-                dim.dim_value = sizes[dim.dim_param]
+    set_sizes(model.graph, {name: size for name, size in sizes.items() if name in symbols})
     for name, dim in unnamed.items():
         if name in sizes:
             dim.dim_value = sizes[name]
@@ -303,15 +335,6 @@ def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
             raise OperatorError(
                 f"to_portable: with dims input '{value.name}' has shape {shape(found)}, expected fewer than 2^60 cells"
             )
-
-
-def _dims_in(kind: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
-    """Of a tensor, of those in a sequence, and of one that is optional."""
-    which = kind.WhichOneof("value")
-    if which in ("sequence_type", "optional_type"):
-        yield from _dims_in(getattr(kind, which).elem_type)
-    elif which == "tensor_type":
-        yield from kind.tensor_type.shape.dim
 
 
 def _unnamed_dims(graph: GraphProto) -> dict[str, TensorShapeProto.Dimension]:
@@ -356,10 +379,3 @@ def declare_shapes(model: ModelProto) -> None:
 
 def _declared_shape(value: ValueInfoProto) -> TensorShapeProto:
     return value.type.tensor_type.shape
-
-
-def _declared_values(graph: GraphProto) -> Iterator[ValueInfoProto]:
-    yield from (*graph.input, *graph.output, *graph.value_info)
-    for node in graph.node:
-        for _, subgraph in subgraphs(node):
-            yield from _declared_values(subgraph)

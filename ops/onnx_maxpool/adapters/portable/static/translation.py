@@ -10,8 +10,9 @@ from onnx import NodeProto, TypeProto, helper
 
 from onnx_maxpool.adapters.portable.library import too_old
 from onnx_maxpool.adapters.portable.static.operators import MAX_POOL, Call, Outputs, max_pool, translation
+from onnx_maxpool.adapters.portable.static.sizes import OpenShapesError
 from onnx_maxpool.adapters.portable.static.tensors import Graph, Value
-from onnx_maxpool.errors import OperatorError, shape
+from onnx_maxpool.errors import OperatorError
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.checking import node_attributes
 from onnx_maxpool.graph.nodes import canonical_domain
@@ -19,13 +20,10 @@ from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import OperatorVersion
 from onnx_maxpool.operators.schemas import dims_of
-from onnx_maxpool.types import Array, BinEdges, Dims, dtype_of, type_name
+from onnx_maxpool.types import Array, BinEdges, dtype_of, type_name
 
 OLDEST_OPSET = 13
 """Of ai.onnx: it brought the axes of ReduceSum as an input, which newer ones have too."""
-
-INFERRED = "unk__"
-"""How the symbols begin that ONNX's inference makes up, for which nobody can give a size."""
 
 Types = Mapping[str, "TypeProto.Tensor"]
 
@@ -53,7 +51,7 @@ def translate(
     bin_edges: BinEdges | None,
     prefix: str,
 ) -> list[NodeProto]:
-    """One of our operators. Raises OperatorError for shapes that are refused or not known."""
+    """One of our operators. Raises OperatorError for shapes that are refused, and OpenShapesError for unknown ones."""
     definition = operator(version.name)
     attributes = definition.complete(version, node_attributes(node, version))
     shapes = [dims_of(types[name]) if name in types else None for name in node.input]
@@ -88,8 +86,9 @@ def _written(node: NodeProto, call: Call, write: Callable[[Graph, Call], Outputs
 
 
 def _values(title: str, node: NodeProto, names: Sequence[str], types: Types) -> list[Value]:
-    """The inputs with their shapes. Raises OperatorError where one is not known."""
+    """The inputs with their shapes. Raises OperatorError for unknown types, and OpenShapesError for unknown shapes."""
     values = []
+    open_inputs = {}
     for name, value in zip(names, node.input, strict=True):
         if value not in types or not types[value].elem_type:
             raise OperatorError(
@@ -98,19 +97,11 @@ def _values(title: str, node: NodeProto, names: Sequence[str], types: Types) -> 
         dims = dims_of(types[value])
         known = tuple(dim for dim in dims or () if isinstance(dim, int))
         if dims is None or len(known) < len(dims):
-            raise OperatorError(f"{title}: {name} has {_what_is_open(dims)} without control flow")
+            open_inputs[name] = (value, dims)
         values.append(Value(value, known, dtype_of(type_name(types[value].elem_type))))
+    if open_inputs:
+        raise OpenShapesError(title, open_inputs)
     return values
-
-
-def _what_is_open(dims: Dims | None) -> str:
-    if dims is None:
-        return "a rank that is not known, expected a known shape"
-    open_dims = {axis: dim for axis, dim in enumerate(dims) if not isinstance(dim, int)}
-    symbols = [dim for dim in dict.fromkeys(open_dims.values()) if dim is not None and not dim.startswith(INFERRED)]
-    if symbols:
-        return f"shape {shape(dims)}, expected a size for {' and '.join(symbols)}, as dims gives,"
-    return f"shape {shape(dims)}, expected a known size for dimension {next(iter(open_dims))}"
 
 
 def _plain(value: Any) -> Any:
