@@ -248,6 +248,24 @@ def test_an_operators_refusal_is_one_line(command: Commands, tmp_path: Path) -> 
     assert "rois row 0 has batch 7, expected a batch number from 0 to 1" in message
 
 
+@pytest.mark.parametrize("name", ["run", "compare"])
+def test_a_run_that_fails_on_random_inputs_says_how_to_give_others(
+    command: Commands, tmp_path: Path, name: str
+) -> None:
+    """Where the model computes ROIs in a way that the command does not follow."""
+    text = """<ir_version: 8, opset_import: ["": 22]> g (float[1,1,8,8] X, float[9,5] a, float[9,5] b) => (float Y) {
+        far = Mul (a, b)
+        rois = Exp (far)
+        Y = MaxRoiPool <pooled_shape = [2, 2]> (X, rois)
+    }"""
+    onnx.save_model(onnx.parser.parse_model(text), tmp_path / "model.onnx")
+    np.save(tmp_path / "b.npy", np.full((9, 5), 9, np.float32))
+    given = ("--input", f"b={tmp_path}/b.npy")
+    message = refusal(command(name, tmp_path / "model.onnx", *given), code=1)
+    assert "expected a batch number from 0 to 0" in message
+    assert message.endswith("; these inputs are random, give others with --input X=FILE --input a=FILE")
+
+
 @pytest.mark.parametrize("name", ["roi_in_function", "fast_rcnn_head"])
 def test_convert_writes_a_model_for_any_runtime(command: Commands, tmp_path: Path, name: str) -> None:
     out = tmp_path / "converted" / "portable.onnx"

@@ -182,6 +182,41 @@ def test_random_rois_of_an_input_that_is_cast_or_reshaped(dims: str, nodes: str)
     assert (rois[:, 3:5].max(axis=0) > np.array([29, 19]) * 8).all()
 
 
+@pytest.mark.parametrize(
+    ("inputs", "nodes"),
+    [
+        ("float[50,5] a", "k = Constant <value = float[5] {1, 800, 600, 800, 600}> ()  boxes = Mul (a, k)"),
+        ("float[50,5] a", "k = Constant <value = float {4}> ()  b = Mul (k, a)  boxes = Sub (b, k)"),
+        ("float16[50,5] a", "b = Cast <to = 1> (a)  k = Constant <value = float {-4}> ()  boxes = Div (b, k)"),
+        (
+            "int64[50] a, float[50,4] b",
+            """one = Constant <value_ints = [1]> ()  c = Unsqueeze (a, one)  d = Cast <to = 1> (c)
+            k = Constant <value = float[1,4] {1, 2, 3, 4}> ()  e = Add (b, k)  boxes = Concat <axis = 1> (d, e)""",
+        ),
+        ("float[50,3] a, float[50,2] b", "boxes = Concat <axis = -1> (a, b)"),
+        ("float[20,5] a, float[30,5] b", "boxes = Concat <axis = 0> (a, b)"),
+        ("float[10,5] a, int64[50] k", "boxes = Gather (a, k)"),
+        (
+            "float[60,5] a",
+            """ten = Constant <value_ints = [10]> ()  end = Constant <value_ints = [60]> ()
+            rows = Constant <value_ints = [0]> ()  boxes = Slice (a, ten, end, rows)""",
+        ),
+    ],
+)
+def test_random_rois_that_the_model_makes_of_inputs(inputs: str, nodes: str) -> None:
+    """What the operator gets of them is computed by ONNX's reference."""
+    model = parsed(
+        f"""g (float[3,1,20,30] X, {inputs}) => (float[50,5] boxes, float[50,1,2,2] Y)
+        {{ {nodes} Y = MaxRoiPool <pooled_shape = [2, 2], spatial_scale = 0.0625> (X, boxes) }}"""
+    )
+    (rois,) = reference_evaluator(model).run(["boxes"], dict(model_inputs(model)))
+    assert set(rois[:, 0]) == {0, 1, 2}
+    assert rois[:, 1:].min() > -0.5  # rounded
+    largest = rois[:, 3:].max(axis=0)
+    assert (largest > np.array([29, 19]) * 8).all()
+    assert (largest < np.array([29, 19]) * 16 + 0.5).all()
+
+
 @pytest.mark.parametrize("kind", ["int64", "uint8", "int8"])
 def test_random_rois_of_integers(kind: str) -> None:
     model = parsed(

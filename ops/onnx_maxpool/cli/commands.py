@@ -32,7 +32,7 @@ from onnx_maxpool.cli.comparison import compare as compare_runs
 from onnx_maxpool.cli.conformance import ConformanceCommand, conformance
 from onnx_maxpool.cli.conversion_check import Check, check_conversion, original_session
 from onnx_maxpool.cli.information import info
-from onnx_maxpool.cli.inputs import dim_options, has_roi_operators, model_inputs, parse_dims
+from onnx_maxpool.cli.inputs import dim_options, has_roi_operators, model_inputs, parse_dims, random_inputs_told
 from onnx_maxpool.cli.inspection import inspect_model
 from onnx_maxpool.cli.outputs import (
     prepare_files,
@@ -158,10 +158,11 @@ def run(
         print_files(console, save_test_data(arrays, inputs_folder, "input"))  # before a run that may fail on them
 
     seconds = []
-    for _ in range(1 + repeat):
-        start = time.perf_counter()
-        values = run_session(session, arrays, names)
-        seconds.append(time.perf_counter() - start)
+    with random_inputs_told(parsed, inputs or []):
+        for _ in range(1 + repeat):
+            start = time.perf_counter()
+            values = run_session(session, arrays, names)
+            seconds.append(time.perf_counter() - start)
     first, *others = seconds
     outputs = tensors(dict(zip(names, values, strict=True)))
 
@@ -233,7 +234,8 @@ def compare(
     console = Console(highlight=False)
     nodes = []
     for path in paths:
-        found = compare_nodes(path, arrays, _options(threads), bin_edges=bin_edges)
+        with random_inputs_told(parsed[0], inputs or []):
+            found = compare_nodes(path, arrays, _options(threads), bin_edges=bin_edges)
         console.print(node_table(found, path if other else None))
         nodes += found
 

@@ -11,15 +11,13 @@ import onnx
 import onnxruntime as ort
 
 from onnx_maxpool.adapters.arrays import run
-from onnx_maxpool.adapters.onnxruntime import ORT_ERRORS, load
+from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.cli.comparison import paired, tensor_difference
-from onnx_maxpool.cli.inputs import model_inputs, random_dimensions
+from onnx_maxpool.cli.inputs import FAILURES, model_inputs, random_dimensions
 from onnx_maxpool.errors import InputError, shape
 from onnx_maxpool.graph.reading import Model
 from onnx_maxpool.types import Array, BinEdges, element_type
 
-FAILURES: tuple[type[Exception], ...] = (RuntimeError, *ORT_ERRORS)
-"""What a run raises."""
 FIRST_AXIS = (1, 2, 5)
 """Sizes of a run each for symbolic dimensions that count images or ROIs, as a first dimension does."""
 OTHERS = (7, 16, 64, 224)

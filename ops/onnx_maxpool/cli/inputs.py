@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -16,14 +14,14 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from onnx_maxpool.adapters.arrays import readable
-from onnx_maxpool.adapters.collation import most_images
+from onnx_maxpool.adapters.onnxruntime import ORT_ERRORS
+from onnx_maxpool.adapters.portable.guards import said_by_guard
+from onnx_maxpool.cli.random_rois import RoiInput, nodes_planned, roi_inputs
 from onnx_maxpool.errors import InputError, shape
 from onnx_maxpool.graph.dimensions import set_sizes
 from onnx_maxpool.graph.inference import outline
-from onnx_maxpool.graph.nodes import OperatorNode, every_node, operator_nodes
 from onnx_maxpool.graph.survey import infer
 from onnx_maxpool.npz import read_npz
-from onnx_maxpool.operators.registry import newest_version
 from onnx_maxpool.operators.schemas import dims_of
 from onnx_maxpool.types import LARGEST_DIM, Array, dtype_of, element_type, has_too_many_cells, type_name
 
@@ -32,10 +30,10 @@ INTEGERS = (
     *(TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64),
     *(TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT32, TensorProto.UINT64),
 )
+FAILURES: tuple[type[Exception], ...] = (RuntimeError, *ORT_ERRORS)
+"""What a run raises."""
 SMALL = 10
 """Random integers are smaller than this."""
-PASSING = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
-"""Operators whose output has the numbers of their first input."""
 
 
 def model_inputs(
@@ -53,10 +51,11 @@ def model_inputs(
     of a dimension without a name by `INPUT.AXIS`; an array from a file settles the names in its own shape. One `seed`
     gives the same values every time.
 
-    The ROIs of one of our operators, if they are an input of the model, are rows that it accepts: a batch number in
-    range and a box inside the feature map. Other floats are normally distributed, integers are from 0 to 9, and those
-    that are the output's size from 1. Nothing is known of the ROIs of others, nor of those of a model that
-    `to_portable` made. Where `other` is given, a model of the same inputs, its operators accept them too.
+    The ROIs of one of our operators are rows that it accepts, a batch number in range and a box inside the feature map,
+    if they are an input of the model, or come from inputs as `roi_inputs` says. Other floats are normally distributed,
+    integers are from 0 to 9, and those that are the output's size from 1. Nothing is known of the ROIs of others, nor
+    of those of a model that `to_portable` made. Where `other` is given, a model of the same inputs, its operators
+    accept them too.
 
     Raises InputError for whatever is missing or does not fit, and OSError for files that cannot be read.
     """
@@ -71,13 +70,13 @@ def model_inputs(
     shapes = _resolved_shapes(wanted, known)
     all_shapes = {**{name: array.shape for name, array in given.items()}, **shapes}
     inferred = [_inferred(each, all_shapes, known) for each in (model, other) if each is not None]
-    limits = _roi_limits(inferred, set(shapes))
-    counts = {name for each in inferred for found in _nodes_planned(each, "adaptive") for name in found.node.input[1:2]}
+    rois = roi_inputs(inferred, shapes.keys())
+    counts = {name for each in inferred for found in nodes_planned(each, "adaptive") for name in found.node.input[1:2]}
     random = np.random.default_rng(seed)
     for value in wanted:
         data_type = value.type.tensor_type.elem_type
         least = 1 if value.name in counts else 0
-        given[value.name] = _draw(random, value.name, data_type, shapes[value.name], least, limits.get(value.name))
+        given[value.name] = _draw(random, value.name, data_type, shapes[value.name], least, rois.get(value.name))
     return {name: given[name] for name in declared if name in given}
 
 
@@ -85,6 +84,24 @@ def needed_inputs(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
     """The inputs that have no initializer, by name."""
     initialized = {tensor.name for tensor in model.graph.initializer}
     return {value.name: value for value in model.graph.input if value.name not in initialized}
+
+
+@contextmanager
+def random_inputs_told(model: onnx.ModelProto, files: Sequence[str]) -> Iterator[None]:
+    """Raise RuntimeError that says which inputs `model_inputs` drew, and how to give others, for whatever a run raises.
+
+    Where `files` have all inputs, the error stays as it is.
+    """
+    try:
+        yield
+    except FAILURES as error:
+        given = read_files(files, {value.name: value for value in model.graph.input})
+        drawn = [name for name in needed_inputs(model) if name not in given]
+        if not drawn:
+            raise
+        said = said_by_guard(str(error)) or str(error).strip()
+        options = " ".join(f"--input {name}=FILE" for name in drawn)
+        raise RuntimeError(f"{said}; these inputs are random, give others with {options}") from error
 
 
 def random_dimensions(model: onnx.ModelProto, files: Sequence[str] = ()) -> dict[str, bool] | None:
@@ -106,12 +123,7 @@ def random_dimensions(model: onnx.ModelProto, files: Sequence[str] = ()) -> dict
 
 def has_roi_operators(model: onnx.ModelProto) -> bool:
     """Whether ROIs can be drawn for it: one of its operators says where they must lie."""
-    return any(_nodes_planned(model, "roi"))
-
-
-def _nodes_planned(model: onnx.ModelProto, plan: str) -> Iterator[OperatorNode]:
-    """The nodes of our operators whose windows are planned so."""
-    return (found for found in operator_nodes(model) if newest_version(found.node.op_type).plan == plan)
+    return any(nodes_planned(model, "roi"))
 
 
 def parse_dims(arguments: Iterable[str]) -> dict[str, int]:
@@ -251,21 +263,6 @@ def _resolved_shapes(values: Iterable[onnx.ValueInfoProto], sizes: Mapping[str, 
     return shapes
 
 
-@dataclass(frozen=True)
-class RoiLimits:
-    """What random ROIs must keep to: the bounds of the smallest feature map that they are pooled from."""
-
-    batches: int
-    width: float
-    """The largest x, in the ROIs' own coordinates."""
-    height: float
-
-    def within(self, other: RoiLimits) -> RoiLimits:
-        """The stricter of two."""
-        batches = min(self.batches, other.batches)
-        return RoiLimits(batches, min(self.width, other.width), min(self.height, other.height))
-
-
 def _inferred(
     model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], sizes: Mapping[str, int]
 ) -> onnx.ModelProto:
@@ -282,59 +279,18 @@ def _inferred(
     return infer(sized)
 
 
-def _roi_limits(inferred: Iterable[onnx.ModelProto], drawn: set[str]) -> dict[str, RoiLimits]:
-    """The limits of each input in `drawn` that is some operator's `rois`, cast or reshaped or not, in any model."""
-    limits: dict[str, RoiLimits] = {}
-    for model in inferred:
-        for rois, limit in _limits_of_nodes(model, drawn):
-            limits[rois] = limit.within(limits.get(rois, limit))
-    return limits
-
-
-def _limits_of_nodes(inferred: onnx.ModelProto, drawn: set[str]) -> Iterator[tuple[str, RoiLimits]]:
-    makers = {name: node for node in every_node(inferred.graph.node) for name in node.output}
-    for found in _nodes_planned(inferred, "roi"):
-        node, types = found.node, found.types
-        rois = _source(node.input[1], makers) if len(node.input) > 1 else ""
-        if rois not in drawn:
-            continue
-        x = node.input[0]
-        dims = dims_of(types[x]) or () if x in types else ()
-        sizes = [dim for axis, dim in enumerate(dims) if axis != 1 and isinstance(dim, int)]
-        if len(dims) != 4 or len(sizes) != 3:
-            raise InputError(
-                f"input {rois!r} holds ROIs on {x!r}, whose shape is not known: give {rois!r} with --input"
-            )
-        scale = next((a.f for a in node.attribute if a.name == "spatial_scale"), 1.0)
-        batches, height, width = sizes
-        batches = min(batches, most_images(dtype_of(type_name(types[x].elem_type))))
-        yield rois, RoiLimits(batches, max(width - 1, 0) / scale, max(height - 1, 0) / scale)
-
-
-def _source(value: str, makers: Mapping[str, onnx.NodeProto]) -> str:
-    """The value whose numbers a value has, whatever its type and its dimensions of 1."""
-    seen: set[str] = set()
-    while value not in seen and value in makers:
-        seen.add(value)
-        maker = makers[value]
-        if maker.domain or maker.op_type not in PASSING or not maker.input:
-            break
-        value = maker.input[0]
-    return value
-
-
 def _draw(
     random: np.random.Generator,
     name: str,
     data_type: int,
     shape: tuple[int, ...],
     least: int,
-    limits: RoiLimits | None,
+    rois: RoiInput | None,
 ) -> Array:
     """`least` is the smallest integer."""
     dtype = dtype_of(type_name(data_type))
-    if limits is not None and shape[-1:] == (5,) and data_type in (*FLOATS, *INTEGERS):
-        return _draw_rois(random, dtype, math.prod(shape[:-1]), limits).reshape(shape)
+    if rois is not None and rois.fits(shape) and data_type in (*FLOATS, *INTEGERS):
+        return rois.draw(random, dtype, shape)
     if data_type in FLOATS:
         return random.standard_normal(shape).astype(dtype)
     if data_type in INTEGERS:
@@ -342,12 +298,3 @@ def _draw(
     if data_type == TensorProto.BOOL:
         return random.integers(0, 2, shape).astype(dtype)
     raise InputError(f"input {name!r} is {type_name(data_type)}, which has no random values: give it with --input")
-
-
-def _draw_rois(random: np.random.Generator, dtype: np.dtype[np.generic], count: int, limits: RoiLimits) -> Array:
-    """(count, 5) rows `[batch, x1, y1, x2, y2]` that `dtype` holds."""
-    limits_of: Callable[[Any], Any] = np.iinfo if dtype.kind in "iu" else ml_dtypes.finfo  # which knows bfloat16
-    batches = random.integers(0, max(min(limits.batches, most_images(dtype)), 1), (count, 1))
-    largest = np.minimum([limits.width, limits.height], float(limits_of(dtype).max))
-    corners = np.sort(random.uniform(0, 1, (count, 2, 2)) * largest, axis=1)
-    return np.concatenate([batches, corners.reshape(count, 4)], axis=1).astype(dtype)
