@@ -224,6 +224,54 @@ def test_a_function_beside_one_that_cannot_be_converted() -> None:
         onnx_maxpool.load(model)
 
 
+STALE = """<ir_version: 10, opset_import: ["": 17]>
+    g (float[2,3,9,11] X, float[3,5] rois) => (float[r,c,h,w] Y) <float[3,4] same> {
+        same = Identity (rois)
+        Y = MaxRoiPool <pooled_shape = [2, 2]> (X, same)
+    }"""
+"""A model whose inputs got another shape than what follows from them."""
+BRANCH = """<ir_version: 10, opset_import: ["": 17]>
+    g (float[2,3,9,11] X, float[3,5] rois) => (float[r,c,h,w] Y) {
+        batched = Constant <value = bool {0}> ()
+        Y = If (batched) <
+            then_branch = yes () => (float[r,c,h,w] A) {
+                axis = Constant <value_ints = [0]> ()
+                more = Unsqueeze (X, axis)
+                A = MaxRoiPool <pooled_shape = [2, 2]> (more, rois)
+            },
+            else_branch = no () => (float[r,c,h,w] B) { B = MaxRoiPool <pooled_shape = [2, 2]> (X, rois) }
+        >
+    }"""
+"""As exporters write one that takes images with and without a batch."""
+
+
+IN_A_FUNCTION_OF_FOUR_COLUMNS = """<ir_version: 10, opset_import: ["": 17, "local": 1]>
+    g (float[2,3,9,11] X, float[R,4] boxes) => (float[r,c,h,w] Y) { Y = local.pool (X, boxes) }
+    <domain: "local", opset_import: ["": 17]> pool (x, boxes) => (y) {
+        rois = Relu (boxes)
+        y = MaxRoiPool <pooled_shape = [2, 2]> (x, rois)
+    }"""
+
+
+@pytest.mark.parametrize("text", [STALE, BRANCH])
+def test_a_shape_that_no_run_has_is_not_rejected(text: str) -> None:
+    model = parser.parse_model(text)
+    expected = onnx_maxpool.max_roi_pool(X, ROIS, (2, 2))
+    for implementation in ("native", "python"):
+        (y,) = onnx_maxpool.load(model, implementation=implementation).run(None, FEEDS)
+        assert_same(y, expected)
+
+
+def test_a_shape_that_every_run_has_is_rejected() -> None:
+    """Behind another operator, and in a local function."""
+    model = parser.parse_model(IN_A_FUNCTION_OF_FOUR_COLUMNS)
+    said = "MaxRoiPool: rois has shape [R,4], expected (R, 5) with columns batch, x1, y1, x2, y2"
+    with pytest.raises(OperatorError) as refused:
+        onnx_maxpool.load(model)
+    assert str(refused.value).endswith(f" in graph: {said}")
+    assert inspect_model(model).refusal == str(refused.value)
+
+
 def test_rois_in_a_function_that_stays() -> None:
     """As ONNX does not convert it: only the user knows which input holds ROIs."""
     assert onnx_maxpool.Predictor(IN_A_FUNCTION, rois="rois").batching.rois is not None

@@ -179,9 +179,10 @@ def shaped_model(bad: BadInput, *, with_sizes: bool) -> onnx.ModelProto:
 
 
 @each_bad_shape
-def test_shapes_that_are_bad_and_known(bad: BadInput) -> None:
+@pytest.mark.parametrize("call", [to_portable, onnx_maxpool.load])
+def test_shapes_that_are_bad_and_known(call: Callable[..., object], bad: BadInput) -> None:
     with pytest.raises(OperatorError) as error:
-        to_portable(shaped_model(bad, with_sizes=True))
+        call(shaped_model(bad, with_sizes=True))
     assert str(error.value) == f"node 'pool' in graph: {bad.said}"
 
 

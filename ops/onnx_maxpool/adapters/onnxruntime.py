@@ -72,8 +72,9 @@ def load(
     Runtime's CPU provider only. With other providers, our operators still run on the CPU.
 
     With `check`, the model is read first. Raises OSError and ModelError if the file is not a model or lacks external
-    data, and OperatorError with the node's name if an operator's version rejects its types or attributes. Everything
-    else that ONNX Runtime rejects raises its own error. A model in ORT format is not checked further.
+    data, and OperatorError with the node's name if an operator's version rejects its types or attributes, or the shapes
+    that follow from those of the model's inputs. Everything else that ONNX Runtime rejects raises its own error. A
+    model in ORT format is not checked further.
 
     If the model has a local function with the domain and name of one of our operators, in another domain than ai.onnx,
     the function runs instead of the operator, as without our library. The session then contains a copy of the model in

@@ -13,23 +13,45 @@ from onnx_maxpool.graph.survey import Survey
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import too_old
 from onnx_maxpool.operators.registry import OperatorVersion, versions_of
-from onnx_maxpool.operators.schemas import attribute_value, check_kind
+from onnx_maxpool.operators.schemas import attribute_value, check_kind, dims_of
 from onnx_maxpool.types import type_name
 
 
 def check_model(survey: Survey) -> None:
     """Raise OperatorError for the first of the model's nodes that its version's schema or rules reject.
 
-    Looked at: the opset import, the number of inputs and outputs, attributes (names, types, values) and, where type
-    inference finds them, the inputs' element types. The message names the node.
+    Looked at: the opset import, the number of inputs and outputs, attributes (names, types, values) and, where
+    inference finds them, the inputs' element types and shapes. The message names the node. Shapes count only if they
+    follow from those of the model's inputs, as a runtime does not mind what else is declared, and only for a node that
+    each run comes to: a branch may be there for another shape.
     """
-    for _, found in survey.calls:
+    for i, (_, found) in enumerate(survey.calls):
         known = found.types
         types = {name: type_name(known[name].elem_type) for name in found.node.input if name in known}
         try:
             check_node(found, types)
+            if found.place == "graph" and _refuses_shapes(found):
+                _check_shapes(survey.calls_by_inputs[i][1])
         except OperatorError as error:
             raise OperatorError(f"{found.label}: {error}") from None
+
+
+def _refuses_shapes(found: OperatorNode) -> bool:
+    try:
+        _check_shapes(found)
+    except OperatorError:
+        return True
+    return False
+
+
+def _check_shapes(found: OperatorNode) -> None:
+    """Raise OperatorError for shapes that the operator rejects, as far as they are known; the rest of it is right."""
+    node, version = found.node, found.version
+    if version is None or any(attribute.ref_attr_name for attribute in node.attribute):
+        return
+    definition = operator(version.name)
+    shapes = [dims_of(found.types[name]) if name in found.types else None for name in node.input]
+    definition.check_shapes(shapes, definition.complete(version, node_attributes(node, version)))
 
 
 def check_node(found: OperatorNode, types: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import onnx
 
+from onnx_maxpool.graph.dimensions import declared_values
 from onnx_maxpool.graph.functions import import_domains_of_functions, inlined
 from onnx_maxpool.graph.inference import infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
@@ -53,23 +54,31 @@ class Survey:
         """Our operators as the model has them."""
 
     @cached_property
-    def _inferred(self) -> onnx.ModelProto:
-        small = outline(self.model)
-        # Inlining copies and renames nodes: a mark leads back to the one that the model has.
-        for i, found in enumerate(operator_nodes(small)):
-            found.node.doc_string = str(i)
-        return infer(small)
-
-    @cached_property
     def calls(self) -> tuple[tuple[int, OperatorNode], ...]:
         """Our operators where local functions are inlined, each with the place in `nodes` of the one that it is.
 
         One that stands in a function is here once for every call of the function, in the version that the function
         imports. Where functions cannot be inlined, the nodes are as the model has them.
         """
+        return self._calls(outline(self.model))
+
+    @cached_property
+    def calls_by_inputs(self) -> tuple[tuple[int, OperatorNode], ...]:
+        """The same, with only the shapes that follow from those of the model's inputs: others may be stale."""
+        small = outline(self.model)
+        inputs = {value.name for value in small.graph.input}
+        for value in declared_values(small.graph):
+            if value.name not in inputs and value.type.HasField("tensor_type"):
+                value.type.tensor_type.ClearField("shape")
+        return self._calls(small)
+
+    def _calls(self, small: onnx.ModelProto) -> tuple[tuple[int, OperatorNode], ...]:
         if not self.nodes:
             return ()
-        marked = ((int(found.node.doc_string), found) for found in operator_nodes(self._inferred))
+        # Inlining copies and renames nodes: a mark leads back to the one that the model has.
+        for i, found in enumerate(operator_nodes(small)):
+            found.node.doc_string = str(i)
+        marked = ((int(found.node.doc_string), found) for found in operator_nodes(infer(small)))
         return tuple(
             (i, replace(found, opset=self.nodes[i].opset, version=self.nodes[i].version)) for i, found in marked
         )
