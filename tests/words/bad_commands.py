@@ -253,6 +253,11 @@ BAD_COMMANDS = (
         "--only RoiPool: expected one of MaxRoiPool, RoiPooling, MaxPooling1, AdaptiveMaxPool",
     ),
     BadCommand(
+        "an unknown dimension",
+        "convert pool.onnx out.onnx --dim Q=1",
+        "--dim Q: no input has that dimension, only N, R",
+    ),
+    BadCommand(
         "dimensions without a size",
         "convert m.onnx out.onnx --no-control-flow --dim H=4",
         "node 'Y' in graph: MaxRoiPool-22: X has shape [N,C,4,W], expected a known shape without control flow: "

@@ -54,6 +54,7 @@ from onnx_maxpool.cli.terminal import (
     verdict_line,
 )
 from onnx_maxpool.errors import InputError, OperatorError, printable
+from onnx_maxpool.graph.dimensions import named_dims, unnamed_dims
 from onnx_maxpool.graph.nodes import model_nodes, operator_nodes
 from onnx_maxpool.graph.reading import has_external_data, read_model
 from onnx_maxpool.operators.registry import newest_versions
@@ -312,6 +313,7 @@ def convert(
     parsed = read_model(model, "check")
     check_operators(only or ())
     sizes = parse_dims(dims or [])
+    check_dims(sizes, parsed)
     target = prepare_model(out, model, parsed, overwrite)
     try:
         converted = to_portable(
@@ -360,6 +362,13 @@ def check_operators(names: Iterable[str]) -> None:
     known = [version.name for version in newest_versions()]
     if unknown := [name for name in names if name not in known]:
         raise InputError(f"--only {unknown[0]}: expected one of {', '.join(known)}")
+
+
+def check_dims(sizes: Iterable[str], model: onnx.ModelProto) -> None:
+    """Raise InputError for a name of `--dim` that no input of the model has."""
+    known = [*named_dims(model.graph), *unnamed_dims(model.graph)]
+    if unknown := [name for name in sizes if name not in known]:
+        raise InputError(f"--dim {unknown[0]}: no input has that dimension, only {', '.join(known) or 'none'}")
 
 
 def count_replaced(model: onnx.ModelProto, only: Sequence[str] | None, max_pool_indices: bool) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from onnx import GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
 
 from onnx_maxpool.graph.nodes import subgraphs
+from onnx_maxpool.operators.schemas import known_dim
 
 
 def dims_in(kind: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
@@ -24,6 +25,21 @@ def declared_values(graph: GraphProto) -> Iterator[ValueInfoProto]:
     for node in graph.node:
         for _, subgraph in subgraphs(node):
             yield from declared_values(subgraph)
+
+
+def named_dims(graph: GraphProto) -> list[str]:
+    """The names of the dimensions of a graph's inputs."""
+    return list(dict.fromkeys(dim.dim_param for value in graph.input for dim in dims_in(value.type) if dim.dim_param))
+
+
+def unnamed_dims(graph: GraphProto) -> dict[str, TensorShapeProto.Dimension]:
+    """The dimensions of inputs that have neither a size nor a name, by the name `INPUT.AXIS`."""
+    return {
+        f"{value.name}.{axis}": dim
+        for value in graph.input
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+        if known_dim(dim) is None
+    }
 
 
 def set_sizes(graph: GraphProto, sizes: Mapping[str, int]) -> None:

@@ -24,7 +24,7 @@ from onnx_maxpool.adapters.portable.static.translation import check_opset, has_i
 from onnx_maxpool.errors import OperatorError, listing, shape
 from onnx_maxpool.facts import INDEX_ATTRIBUTE
 from onnx_maxpool.graph.checking import check_model, node_attributes
-from onnx_maxpool.graph.dimensions import declared_values, dims_in, set_sizes
+from onnx_maxpool.graph.dimensions import declared_values, dims_in, named_dims, set_sizes, unnamed_dims
 from onnx_maxpool.graph.functions import inlined
 from onnx_maxpool.graph.inference import drop_contradictions, infer_types, outline
 from onnx_maxpool.graph.inlining import inline_functions
@@ -108,7 +108,7 @@ def to_portable(
         converted.functions.extend(small.functions)
     contradicted = drop_contradictions(small)
     if not control_flow:  # what inference hands on, messages name
-        for name, dim in _unnamed_dims(small.graph).items():
+        for name, dim in unnamed_dims(small.graph).items():
             dim.dim_param = name
     small = infer_types(small, follow_shapes=not control_flow)
     if not any(canonical_domain(entry.domain) == "" for entry in small.opset_import):
@@ -310,9 +310,9 @@ def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
     input too large.
     """
     forget_negative_sizes(declared_values(model.graph))
-    unnamed = _unnamed_dims(model.graph)
-    symbols = [dim.dim_param for value in model.graph.input for dim in dims_in(value.type) if dim.dim_param]
-    known = [*dict.fromkeys(symbols), *unnamed]
+    unnamed = unnamed_dims(model.graph)
+    symbols = named_dims(model.graph)
+    known = [*symbols, *unnamed]
     sizes: dict[str, int] = {}
     for name, size in dims.items():
         if name not in known:
@@ -335,16 +335,6 @@ def fix_dims(model: ModelProto, dims: Mapping[str, int]) -> None:
             raise OperatorError(
                 f"to_portable: with dims input '{value.name}' has shape {shape(found)}, expected fewer than 2^60 cells"
             )
-
-
-def _unnamed_dims(graph: GraphProto) -> dict[str, TensorShapeProto.Dimension]:
-    """The dimensions of inputs that have neither a size nor a name, by the name that `dims` has for them."""
-    return {
-        f"{value.name}.{axis}": dim
-        for value in graph.input
-        for axis, dim in enumerate(_declared_shape(value).dim)
-        if not dim.HasField("dim_value") and not dim.dim_param
-    }
 
 
 def _size(name: str, size: object) -> int:

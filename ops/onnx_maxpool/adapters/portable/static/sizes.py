@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from onnx import ModelProto
 
 from onnx_maxpool.errors import OperatorError, shape
-from onnx_maxpool.graph.dimensions import dims_in
+from onnx_maxpool.graph.dimensions import dims_in, named_dims
 from onnx_maxpool.graph.sources import ancestors, sources_of
 from onnx_maxpool.types import Dims
 
@@ -52,7 +52,7 @@ def unknown_sizes(model: ModelProto, found: str, shapes: Mapping[str, Dims | Non
     `model` has the types that ONNX infers.
     """
     of_inputs = {value.name: [dim.dim_param for dim in dims_in(value.type)] for value in model.graph.input}
-    declared = list(dict.fromkeys(name for names in of_inputs.values() for name in names if name))
+    declared = named_dims(model.graph)
     sources = sources_of(model.graph)
     wanted: set[str | None] = set()
     undeclared = []
