@@ -184,7 +184,7 @@ extern "C" ONNX_MAXPOOL_EXPORT size_t onnx_maxpool_targets(OnnxMaxpoolTarget* ou
       out[i] = {all[i].kernels.target, all[i].runs_here, used == all[i].kernels.target};
     }
     return all.size();
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     return 0;
   }
 }

@@ -230,7 +230,6 @@ bool draw(ByteSource& source, Reach reach, RoiCase& c) {
   if (job.tables.sweep) order_sweep(c);
   c.short_rows = shortened(c.rows);
   c.short_columns = shortened(c.columns);
-  job.image = c.image.data();
   job.rows = c.short_rows.data();
   job.columns = c.short_columns.data();
   job.widths = dims.bins_x > 1 ? c.widths.data() : nullptr;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/machine.h"
-#include "base/window_plan.h"
+#include "base/window_edges.h"
 #include "runtime/shares.h"
 
 namespace {
@@ -121,7 +121,6 @@ RoiTensors::RoiTensors(const DrawnRois& drawn)
   job_.dims = drawn.dims;
   job_.order = order_of(type_of(drawn.element_size));
   job_.stream = streams(drawn.dims, drawn.element_size, machine().streaming_threshold);
-  job_.image = drawn.windows.image.data();
   job_.rows = drawn.windows.rows.data();
   job_.columns = drawn.windows.columns.data();
   job_.widths = drawn.windows.widths.data();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "base/machine.h"
@@ -85,6 +86,16 @@ std::vector<KnownShape> infer(const OrtCustomOp& op, const Node& node, const std
   // The runtime neither looks at a status nor frees it.
   if (in_library([&] { return op.InferOutputShapeFn(&op, &context); })) die("inference gave a status");
   return context.outputs;
+}
+
+// A run of the same input, whose outputs nobody needs.
+template <class Compute>
+void overtake(const OrtKernelContext& context, const Compute& compute) {
+  Run run;
+  run.outputs.resize(context.node->outputs.size());
+  run.on_threads.push_back(0);
+  OrtKernelContext other{context.node, context.inputs, &run, context.output_types};
+  if (compute(other).code) die("a run that overtakes another one failed");
 }
 
 }  // namespace
@@ -212,7 +223,9 @@ std::vector<Run> run_in_turns(const OrtCustomOp& op, const Node& node,
     types.push_back(static_cast<ElementType>(type));
   }
   std::vector<std::vector<std::unique_ptr<OrtValue>>> first(inputs.size());
-  size_t bytes = 0;
+  const auto compute = [&](OrtKernelContext& context) {
+    return taken(in_library([&] { return op.KernelComputeV2(kernel, &context); }));
+  };
   for (size_t turn = 0; turn < turns.size(); ++turn) {
     Run& run = runs[turns[turn]];
     if (run.computed.code) continue;
@@ -221,14 +234,17 @@ std::vector<Run> run_in_turns(const OrtCustomOp& op, const Node& node,
     run.outputs.clear();
     run.outputs.resize(node.outputs.size());
     OrtKernelContext context{&node, &inputs[turns[turn]], &run, types};
+    if (node.is_overtaken && turn == 0) {
+      context.before_output = [&] { std::thread([&] { overtake(context, compute); }).join(); };
+    }
     run.on_threads.push_back(0);
-    run.computed = taken(in_library([&] { return op.KernelComputeV2(kernel, &context); }));
+    const size_t bytes = library_bytes;
+    run.computed = compute(context);
+    run.bytes.push_back(library_bytes - bytes);
     if (again && !run.computed.code && !same(first[turns[turn]], run.outputs)) {
       die("a node's later run gave another output");
     }
-    if (turn == 0) bytes = library_bytes.load();
   }
-  if (!turns.empty()) library_bytes = bytes;
   in_library([&] { op.KernelDestroy(kernel); });
   return runs;
 }

@@ -75,6 +75,7 @@ struct Node {
   size_t threads = 1;
   std::chrono::microseconds wake{0};       // what all but one of them take to wake
   int runs = 2;                            // of one kernel, as it may keep what it learns
+  bool is_overtaken = false;               // its first run: by one of the same input, on another thread
   size_t output_offset = 0;                // of outputs in their blocks, in cells
   std::vector<KnownShape> before_the_run;  // what the graph knows of the inputs; nothing unless given
   std::vector<ElementType> saved_types;    // of the outputs, in place of inferred ones, as in a graph in ORT's format
@@ -115,6 +116,7 @@ struct Run {
   Outcome created, computed;
   bool output_refused = false;       // for its size
   std::vector<size_t> on_threads;    // by the runs: how often one went to several threads
+  std::vector<size_t> bytes;         // by the runs: library_bytes of each
   std::vector<KnownShape> inferred;  // a type of 0 where inference set nothing
   std::vector<std::unique_ptr<OrtValue>> outputs;
 };

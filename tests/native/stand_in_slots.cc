@@ -238,6 +238,7 @@ void set_kernel_info(OrtApi& api) {
 
 OrtStatus* get_output(OrtKernelContext* context, size_t index, const int64_t* dims, size_t rank, OrtValue** out) {
   const Node& node = *context->node;
+  if (context->before_output) std::exchange(context->before_output, nullptr)();
   *out = nullptr;
   if (index >= node.outputs.size() || node.outputs[index].empty()) return nullptr;
   const Shape shape(dims, dims + rank);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct OrtKernelContext {
   const std::vector<const OrtValue*>* inputs;
   stand_in::Run* run;
   std::vector<stand_in::ElementType> output_types;
+  std::function<void()> before_output = {};  // called once
 };
 struct OrtShapeInferContext {
   std::vector<OrtTensorTypeAndShapeInfo> inputs;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/element_type.h"
-#include "base/window_plan.h"
+#include "base/window_edges.h"
 #include "kernels/roi.h"
 #include "kernels/targets.h"
 #include "oracle.h"
@@ -74,7 +74,6 @@ class Pooled {
     job_.dims = {1, of.channels, of.height, of.width, static_cast<int64_t>(of.rois.size()), of.bins_y, of.bins_x};
     job_.channels = {0, of.channels};
     job_.order = order_of(sizeof(Number) == 8 ? ElementType::double_ : ElementType::float_);
-    job_.image = image_.data();
     job_.rows = rows_.data();
     job_.columns = columns_.data();
     job_.widths = widths_.data();

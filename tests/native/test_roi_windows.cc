@@ -1,12 +1,12 @@
-// The images and windows of many ROIs at once (kernels/roi_windows.cc) are those of each (base/window_plan.h), on every
-// target, up to edges at the limits and many bins.
+// The images and windows of many ROIs at once (kernels/roi_windows.cc) are those of each (base/window_edges.h), on
+// every target, up to edges at the limits and many bins.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <random>
 #include <vector>
 
-#include "base/window_plan.h"
+#include "base/window_edges.h"
 #include "kernels/targets.h"
 #include "require.h"
 #include "upper_halves.h"

@@ -68,8 +68,8 @@ std::enable_if_t<std::is_floating_point_v<Float>, std::string> text(Float value)
     out = print.str();
     std::istringstream read(out);
     read.imbue(std::locale::classic());
-    // libc++ reads a subnormal number, and yet says that it failed. Of a number beyond the largest libstdc++ says so,
-    // and gives the largest.
+    // libc++ reads a subnormal number and still reports a failure. For a number beyond the largest, libstdc++ reports
+    // one and gives the largest.
     Float back = 0;
     read >> back;
     if (back == value && (read || std::fabs(value) < 1)) break;

@@ -11,8 +11,8 @@ namespace onnx_maxpool {
 constexpr size_t kStackScratch = size_t{128} << 10;
 
 // Whether work is so little that a thread may take longer to wake than it saves, if threads are mostly worth waking for
-// so many cycles. Of more work none is left asleep, and a run in which threads did not take part shows nothing but that
-// other programs had the processors, or that there are fewer threads.
+// so many cycles. For more work all threads are woken. If some take no part, other programs have the processors, or
+// there are fewer threads: such a run tells nothing else.
 constexpr bool is_brief(double cycles, double worth_a_thread) { return cycles < 10 * worth_a_thread; }
 // How many of so many threads should do such work.
 constexpr int64_t threads_worth_waking(double cycles, double worth_a_thread, int64_t threads) {

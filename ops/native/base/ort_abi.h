@@ -59,7 +59,7 @@ constexpr uint32_t kApiVersion = 17;  // the first with opset ranges, shape infe
 
 enum ErrorCode : int { kFail = 1, kInvalidArgument = 2 };
 enum Characteristic : int { kRequired = 0, kOptional = 1 };
-enum AttributeType : int { kAttributeInts = 2, kAttributeFloat = 3, kAttributeString = 5 };
+enum AttributeType : int { kAttributeInts = 2, kAttributeString = 5 };
 enum AllocatorType : int { kArenaAllocator = 1 };
 enum MemoryType : int { kMemoryDefault = 0 };
 

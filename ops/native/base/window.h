@@ -1,4 +1,4 @@
-// A range of cells. Only types, for kernels and tests too: how windows are planned is in base/window_plan.h.
+// A range of cells. Only types, for kernels and tests too: base/window_edges.h has the arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@ namespace onnx_maxpool {
 // Half-open.
 struct Window {
   int64_t start, end;
+  int64_t length() const { return end - start; }
 };
 
 // The same of an ROI, clipped to the map. A run has a great many, and a map's sides fit in 32 bits.

@@ -1,8 +1,8 @@
 // The maximum over the bins of ROIs. Compiled once per target.
 //
-// But for narrow maps, few channels and ROIs of one bin, lanes are channels: a block of as many channels as fit a
+// Lanes are channels, except for narrow maps, few channels and ROIs of one bin: a block of as many channels as fit a
 // vector is pooled at once, so that every step but the last is the same plain maximum whatever a bin's width. At the
-// end a ROI's bins are transposed to the output's order, in which the block is one contiguous piece.
+// end an ROI's bins are transposed to the output's order, in which the block is one contiguous piece.
 //
 //   map ----------> lines of columns ----------> bins ---------> output
 //     shared:   roi_table.h       roi_bins.h          roi_writer.h
@@ -146,10 +146,6 @@ class RoiPool {
         bins_(Memory::bins_of(job.dims)),
         is_output_far_(is_output_far(job)),
         writer_(map_.order, job.tables.at_once, bins_, scratch_.buffers) {}
-
-  // What an ROI's bins reach along an axis: they overlap or touch, so that none between the first and the last is left
-  // out.
-  static RoiWindow span_of(const RoiWindow* bins, int64_t count) { return {bins[0].start, bins[count - 1].end}; }
 
   // The rows of the map that the ROIs reach.
   static RoiWindow rows_of(const RoiJob& job, const int64_t* rois, int64_t count) {

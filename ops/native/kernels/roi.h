@@ -122,7 +122,6 @@ struct RoiJob {
   RoiChannels channels;  // which to pool
   Order order;
   bool stream;                   // store past the caches
-  const int64_t* image;          // of each ROI
   const RoiWindow* rows;         // (rois, bins_y)
   const RoiWindow* columns;      // (rois, bins_x)
   const BinWidths* widths;       // of each ROI's columns, where it has more than one bin along x
@@ -134,6 +133,16 @@ struct RoiJob {
   // that of their windows' starts, last first; an ROI's rows that start alike come from first to last.
   const RoiTask* tasks;
 };
+
+// What an ROI's bins reach along an axis: they overlap or touch, so that none between the first and the last is left
+// out.
+static inline RoiWindow span_of(const RoiWindow* bins, int64_t count) { return {bins[0].start, bins[count - 1].end}; }
+
+// Where the tensor ends.
+template <class Lane>
+static inline const Lane* end_of_input(const RoiJob& job) {
+  return static_cast<const Lane*>(job.x) + job.dims.images * job.dims.channels * job.dims.height * job.dims.width;
+}
 
 // At most so many of a job's channels from one of them on.
 static inline int64_t channels_from(const RoiJob& job, int64_t first, int64_t most) {

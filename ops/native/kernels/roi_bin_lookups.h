@@ -66,7 +66,7 @@ class BinLookups {
     const ValueOrder<Lane> order(job_.order);
     const RoiWindow* const rows = roi_.rows;
     const int64_t cells = dims.height * dims.width, width = columns.end - columns.start;
-    const Lane* const end = end_of_planes<Lane>(job_);
+    const Lane* const end = end_of_input<Lane>(job_);
     const Lane* plane = roi_.plane + columns.start;
     const int64_t channels = job_.channels.count, area = dims.bins_y * dims.bins_x;
     Lane* to = static_cast<Lane*>(job_.y) + (roi_.number * dims.channels + job_.channels.first) * area + first;

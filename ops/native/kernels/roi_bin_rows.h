@@ -92,7 +92,7 @@ ONNX_MAXPOOL_NOINLINE bool pool_by_rows(const RoiJob& job, const RoiOfPlanes<Lan
   const RoiDims dims = job.dims;
   const RoiWindow *const rows = roi.rows, *const columns = roi.columns;
   const ValueOrder<Lane> order(job.order);
-  const Lane* const end = end_of_planes<Lane>(job);
+  const Lane* const end = end_of_input<Lane>(job);
   const PoolJob planes = planes_of(job);
   BinsOfPlanes<Lane> bins(job, planes, roi.number);
   NanWatch<V> watch;

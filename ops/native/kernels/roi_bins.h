@@ -5,7 +5,6 @@
 #pragma once
 
 #include "kernels/roi_table.h"
-#include "kernels/simd/streamed_copy.h"
 
 namespace onnx_maxpool::ONNX_MAXPOOL_TARGET {
 namespace {

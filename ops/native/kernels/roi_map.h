@@ -29,7 +29,7 @@ class MapBlock {
         width_(job.dims.width),
         area_(job.dims.height * job.dims.width),
         plane_(static_cast<const Key*>(job.x) + (image * job.dims.channels + channel) * area_),
-        x_end_(static_cast<const Key*>(job.x) + job.dims.images * job.dims.channels * area_),
+        x_end_(end_of_input<Key>(job)),
         is_far_(job.dims.images * job.dims.channels * area_ * int64_t{sizeof(Key)} > kFirstCache),
         may_be_in_memory_(job.dims.images * job.dims.channels * area_ > kNearBytes / int64_t{sizeof(Key)}),
         sweeps_(job.tables.sweep) {}

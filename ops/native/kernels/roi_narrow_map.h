@@ -174,7 +174,7 @@ class NarrowMapPool {
     const RoiDims& dims = job_.dims;
     const Lane* const x = static_cast<const Lane*>(job_.x);
     const Lane* from = x + (image * dims.channels + channel_) * dims.height * dims.width;
-    const Lane* const end = x + dims.images * dims.channels * dims.height * dims.width;
+    const Lane* const end = end_of_input<Lane>(job_);
     NanWatch<V> watch;
     for (int64_t y = 0; y < channels_ * dims.height; ++y, from += dims.width) {
       map_[y] = order_.to_key(load_n<V>(from, dims.width, end));

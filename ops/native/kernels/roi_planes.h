@@ -23,17 +23,11 @@ struct RoiOfPlanes {
         columns(job.columns + roi * job.dims.bins_x) {}
 
   // What all its bins reach.
-  RoiWindow rows_of_all(const RoiDims& dims) const { return {rows[0].start, rows[dims.bins_y - 1].end}; }
-  RoiWindow columns_of_all(const RoiDims& dims) const { return {columns[0].start, columns[dims.bins_x - 1].end}; }
+  RoiWindow rows_of_all(const RoiDims& dims) const { return span_of(rows, dims.bins_y); }
+  RoiWindow columns_of_all(const RoiDims& dims) const { return span_of(columns, dims.bins_x); }
 };
 
 inline bool is_empty(RoiWindow window) { return window.start >= window.end; }
-
-// Where the tensor ends.
-template <class Lane>
-const Lane* end_of_planes(const RoiJob& job) {
-  return static_cast<const Lane*>(job.x) + job.dims.images * job.dims.channels * job.dims.height * job.dims.width;
-}
 
 // What readers and writers of planes need to know.
 inline PoolJob planes_of(const RoiJob& job) {

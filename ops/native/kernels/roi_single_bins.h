@@ -68,7 +68,7 @@ class SingleBinsPool {
     const int64_t area = dims.height * dims.width, pitch = dims.width, count = channels.count,
                   first = job.channels.first + channels.first;
     const Key* const planes = static_cast<const Key*>(job.x) + (unit.image * dims.channels + first) * area;
-    const Key* const end = end_of_planes<Key>(job);
+    const Key* const end = end_of_input<Key>(job);
     Key* const y = static_cast<Key*>(job.y) + first;
     NanWatch<V> watch;
     for (int64_t i = unit.begin; i < unit.end; ++i) {

@@ -62,9 +62,9 @@ struct PoolCosts {
   bool may_fetch = false;  // walks: then PoolJob::fetches_otherwise makes a difference
 };
 
-// Of so many pieces of work, each of so many cells, as many as read a part of a cache; fewer where workers would go
-// without, or would wait for one that has more than the others. Internal to each file, as kernels are compiled for
-// processors of their own.
+// How many pieces of work make up a unit, where a job has so many, of so many cells each: as many as read a part of a
+// cache; fewer where workers would go without, or would wait for one that has more than the others. Internal to each
+// file, as kernels are compiled for processors of their own.
 static inline int64_t pieces_per_unit(const PoolJob& job, int64_t pieces, int64_t cells) {
   constexpr int64_t kCells = int64_t{1} << 16;
   // A small job would notice the divisions.

@@ -1,6 +1,5 @@
-// What a job takes by rows (window_rows.h), by maps (window_maps.h), by planes (window_planes.h), by lookups
-// (window_lookups.h) and by walks (window_walks.h), in about tenths of nanoseconds: those that should take about the
-// least are tried (plans/trials.h). window_plan_costs.h has the constants.
+// What a job takes by each plan (PoolPlan in window.h), in about tenths of nanoseconds: those that should take about
+// the least are tried (plans/trials.h). window_plan_costs.h has the constants.
 #pragma once
 
 #include <type_traits>
@@ -26,7 +25,7 @@ struct AxisWork {
 inline AxisWork axis_work(const PoolAxis& axis, int64_t lanes) {
   AxisWork work = {axis.size, axis.count, 0, 0, is_identity(axis)};
   for (int64_t i = 0; i < axis.count; ++i) {
-    const int64_t length = axis.windows[i].end - axis.windows[i].start;
+    const int64_t length = axis.windows[i].length();
     work.cells += length;
     work.vectors += (length + lanes - 1) / lanes;
   }

@@ -48,13 +48,8 @@ inline ColumnPlan column_plan(const PoolJob& job, int64_t lanes) {
   ColumnPlan plan = {Columns::gathered, false, 0, axis.size, 0, axis.size, 1, 1};
   plan.uniform = may_hold_padding(axis);
   if (!plan.uniform) {
-    int64_t shortest = axis.size, longest = 0;
-    for (int64_t i = 0; i < axis.count; ++i) {
-      const int64_t length = axis.windows[i].end - axis.windows[i].start;
-      shortest = length < shortest ? length : shortest;
-      longest = length > longest ? length : longest;
-    }
-    choose_parts(plan, shortest, longest, lanes);
+    const Lengths lengths = lengths_of(axis);
+    choose_parts(plan, lengths.shortest, lengths.longest, lanes);
     return plan;
   }
   plan.start = axis.first;
@@ -84,17 +79,13 @@ inline int64_t steps_of(int64_t cells, int64_t count, int64_t size) {
 
 // What an axis costs that is pooled after its cells have become keys, in vectors that are loaded and combined.
 inline int64_t separate_taps(const PoolAxis& axis) {
-  int64_t cells = 0;
-  for (int64_t i = 0; i < axis.count; ++i) cells += axis.windows[i].end - axis.windows[i].start;
-  return steps_of(cells, axis.count, axis.size) + axis.count;
+  return steps_of(cells_of_windows(axis), axis.count, axis.size) + axis.count;
 }
 
 // Whether it pays to make rows keys before they are combined: where windows overlap.
 inline bool rows_are_separable(const PoolJob& job) {
-  int64_t rows = 0, slices = 0;
-  for (int64_t i = 0; i < job.rows.count; ++i) rows += job.rows.windows[i].end - job.rows.windows[i].start;
-  for (int64_t i = 0; i < job.depth.count; ++i) slices += job.depth.windows[i].end - job.depth.windows[i].start;
-  const double direct = 3.0 * static_cast<double>(rows) * static_cast<double>(slices);
+  const double direct =
+      3.0 * static_cast<double>(cells_of_windows(job.rows)) * static_cast<double>(cells_of_windows(job.depth));
   const double keys = 4.0 * static_cast<double>(job.depth.size) * static_cast<double>(job.rows.size);
   double folds = static_cast<double>(job.depth.size) * static_cast<double>(separate_taps(job.rows));
   if (job.depth.size > 1) folds += static_cast<double>(job.rows.count) * static_cast<double>(separate_taps(job.depth));

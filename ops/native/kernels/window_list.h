@@ -31,6 +31,25 @@ ONNX_MAXPOOL_INLINE Window window_at(const PoolAxis& axis, int64_t i) {
 // Whether windows start as many cells apart and are as long as each other, but for what lies beside the map.
 inline bool has_step(const PoolAxis& axis) { return !axis.even && axis.grain == 1; }
 
+// Of an axis that has a list of its windows: the cells of all of them, and of the shortest and the longest one.
+inline int64_t cells_of_windows(const PoolAxis& axis) {
+  int64_t cells = 0;
+  for (int64_t i = 0; i < axis.count; ++i) cells += axis.windows[i].length();
+  return cells;
+}
+struct Lengths {
+  int64_t shortest, longest;
+};
+inline Lengths lengths_of(const PoolAxis& axis) {
+  Lengths lengths = {axis.size, 0};
+  for (int64_t i = 0; i < axis.count; ++i) {
+    const int64_t length = axis.windows[i].length();
+    lengths.shortest = length < lengths.shortest ? length : lengths.shortest;
+    lengths.longest = length > lengths.longest ? length : lengths.longest;
+  }
+  return lengths;
+}
+
 // Cells from the start of the first of `count` such windows to the end of the last one.
 inline int64_t reach_of(const PoolAxis& axis, int64_t count) { return axis.step * (count - 1) + axis.length; }
 inline int64_t reach_of(const PoolAxis& axis) { return reach_of(axis, axis.count); }
@@ -153,11 +172,7 @@ struct AxisBands {
 
 // With at most so many cells and windows each.
 inline AxisBands bands_of_axis(const PoolAxis& axis, int64_t most) {
-  int64_t longest = 0;
-  for (int64_t i = 0; i < axis.count; ++i) {
-    const int64_t length = axis.windows[i].end - axis.windows[i].start;
-    longest = length > longest ? length : longest;
-  }
+  const int64_t longest = lengths_of(axis).longest;
   // A band has cells beyond those that it shares out with its neighbours: of its last window.
   int64_t outputs = (most - longest) * axis.count / axis.size;
   if (outputs > most) outputs = most;
@@ -198,7 +213,7 @@ inline int64_t cheapest_tap(const Window* windows, int64_t count, int64_t size) 
   for (int64_t tap = 1;; tap *= 2, ++doublings) {
     int64_t taps = 0;
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t length = windows[i].end - windows[i].start;
+      const int64_t length = windows[i].length();
       if (length < tap) return best;
       taps += taps_of(length, tap) - 1;
     }

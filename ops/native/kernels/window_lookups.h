@@ -53,10 +53,7 @@ LookupPieces lookup_pieces(const PoolJob& job) {
 #endif
   const PoolAxis& axis = job.columns;
   if (!kIsFast || !job.depth.windows || !job.rows.windows || !axis.windows) return pieces;
-  for (int64_t i = 0; i < axis.count; ++i) {
-    const int64_t length = axis.windows[i].end - axis.windows[i].start;
-    if (length > pieces.taps) pieces.taps = length;
-  }
+  pieces.taps = lengths_of(axis).longest;
   if (pieces.taps > 2 * kLanes) return pieces;
   each_lookup_piece(axis, kLanes, [&](Window columns, int64_t, int64_t) {
     pieces.vectors += columns.end - columns.start > kLanes ? 2 : 1;

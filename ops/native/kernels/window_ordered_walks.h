@@ -79,12 +79,14 @@ class OrderedWalks {
     ended_ = band.end;
     const PoolAxis& rows = job_.rows;
     using Row = Position<Lane>;  // which takes all rows, and so do their products
-    const auto first = static_cast<Row>(rows.first + band.begin * rows.step), last = static_cast<Row>(rows.size - 1),
-               width = static_cast<Row>(job_.columns.size);
+    const int64_t begin = rows.first + band.begin * rows.step;
+    // No sum leaves the type: of a map that has nearly as many rows as it, some that a window reaches would.
+    const auto first = static_cast<Row>(begin), width = static_cast<Row>(job_.columns.size),
+               most = static_cast<Row>(min<int64_t>(rows.size - 1 - begin, kGreatest<Row>));
     const int64_t count = rows_of(band.end - band.begin, rows);
     Row* const starts = row_starts_;
     for (int64_t i = 0; i < count; ++i) {
-      starts[i] = static_cast<Row>(min(max(static_cast<Row>(first + static_cast<Row>(i)), Row{0}), last) * width);
+      starts[i] = static_cast<Row>(max(static_cast<Row>(first + min(static_cast<Row>(i), most)), Row{0}) * width);
     }
   }
   // That so many lines of windows reach, or step over.

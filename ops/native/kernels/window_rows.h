@@ -9,7 +9,6 @@
 //    window_line.h      slide, gather        window_writer.h
 #pragma once
 
-#include "kernels/numbers.h"
 #include "kernels/window_gather.h"
 #include "kernels/window_line.h"
 #include "kernels/window_list.h"

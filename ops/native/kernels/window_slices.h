@@ -24,9 +24,7 @@ bool takes_slices_first(const PoolJob& job) {
   if (indexed || is_flat(job) || is_identity(job.depth) || !job.depth.windows) return false;
   if (!job.rows.windows || !job.columns.windows) return false;
   if (job.rows.size * job.columns.size > kMostMapBytes / static_cast<int64_t>(sizeof(Element))) return false;
-  int64_t slices = 0;
-  for (int64_t i = 0; i < job.depth.count; ++i) slices += job.depth.windows[i].end - job.depth.windows[i].start;
-  return slices <= kMostTimes * max(job.depth.size, job.depth.count);
+  return cells_of_windows(job.depth) <= kMostTimes * max(job.depth.size, job.depth.count);
 }
 
 // A map for each window of slices.

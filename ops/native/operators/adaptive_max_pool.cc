@@ -1,7 +1,6 @@
 // OpenVINO's AdaptiveMaxPool, since version 8: rules A1 to A5. The words of errors are adaptive_max_pool.py's.
 #include <algorithm>
 
-#include "base/window_plan.h"
 #include "facts.h"
 #include "operators/window_op.h"
 
@@ -9,7 +8,7 @@ namespace onnx_maxpool {
 namespace {
 
 constexpr const char* kName = "AdaptiveMaxPool";
-constexpr int64_t kMostInt32 = int64_t{1} << 31;
+constexpr int64_t kCellsOfInt32 = int64_t{1} << 31;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(std::string(kName) + ": " + what); }
 
@@ -43,8 +42,8 @@ class AdaptiveMaxPool : public Kernel {
     for (size_t i = 0; i < sizes.size(); ++i) axes.push_back({x[2 + i], sizes[i], true, 0, 0, 0});
     if (has_indices_ && index_type_ == ElementType::int32_ && x[0] && x[1]) {
       const int64_t cells = checked_cells(x.begin() + 2, x.end());
-      if (cells < 0 || cells > kMostInt32) {
-        refuse("X has shape " + text(x) + ", expected at most " + std::to_string(kMostInt32) +
+      if (cells < 0 || cells > kCellsOfInt32) {
+        refuse("X has shape " + text(x) + ", expected at most " + std::to_string(kCellsOfInt32) +
                " cells in a channel, as many as " + spelling_of(index_type_) + " indices number");
       }
     }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/window_plan.h"
 #include "facts.h"
 #include "operators/window_op.h"
 
@@ -11,7 +10,7 @@ namespace {
 
 constexpr const char* kName = "MaxPooling1";
 constexpr const char* kAxes[] = {"D", "H", "W"};
-constexpr int64_t kMostUint32 = int64_t{1} << 32;
+constexpr int64_t kCellsOfUint32 = int64_t{1} << 32;
 constexpr uint64_t kMostWindows = std::numeric_limits<int64_t>::max();
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(std::string(kName) + ": " + what); }
@@ -32,9 +31,8 @@ class MaxPooling1 : public Kernel {
         start_padding_(attributes.get("start_padding", Shape(window_.size(), 0))),
         end_padding_(attributes.get("end_padding", Shape(window_.size(), 0))),
         has_indices_(attributes.has_output(1)) {
-    if (window_.size() != 2 && window_.size() != 3) check_counts("window_size", window_, "2 or 3", false);
+    check_counts("window_size", window_, "2 or 3", window_.size() == 2 || window_.size() == 3);
     const std::string axes = std::to_string(window_.size());
-    check_counts("window_size", window_, "2 or 3", true);
     check_counts("strides", strides_, axes, strides_.size() == window_.size());
     check_padding("start_padding", start_padding_);
     check_padding("end_padding", end_padding_);
@@ -72,9 +70,9 @@ class MaxPooling1 : public Kernel {
     }
     if (has_indices_ && index_type_ == ElementType::uint32_) {
       const int64_t cells = checked_cells(x);
-      if (cells < 0 || cells > kMostUint32) {
-        refuse("X has shape " + text(x) + ", expected at most " + std::to_string(kMostUint32) + " cells, as many as " +
-               spelling_of(index_type_) + " indices number");
+      if (cells < 0 || cells > kCellsOfUint32) {
+        refuse("X has shape " + text(x) + ", expected at most " + std::to_string(kCellsOfUint32) +
+               " cells, as many as " + spelling_of(index_type_) + " indices number");
       }
     }
     if (*std::max_element(y.begin(), y.end()) > kMostWindows) refuse_bytes(kName, "Y", text(y));

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/machine.h"
-#include "base/window_plan.h"
+#include "base/window_edges.h"
 #include "facts.h"
 #include "kernels/targets.h"
 #include "plans/roi_cost.h"
@@ -128,7 +128,7 @@ class RoiNode : public Kernel {
     const RoiKernel& kernel = kernels_of_run.roi(element_size(type_), dims.channels);
     const RoiShape shape_of_run = shape_for(kernel, run, dims);
     RoiPlan plan = plan_rois(shape_of_run, windows, &trials_);
-    const bool past_caches = stores_past_caches(shape_of_run, plan);
+    const bool past_caches = choose_storing(shape_of_run, plan);
     const auto pool_by = [&](const RoiPlan& plan, bool past_caches) {
       const RoiJob job = {x.data,
                           y,
@@ -136,7 +136,6 @@ class RoiNode : public Kernel {
                           {0, x.shape[1] - plan.left},
                           order_of(type_),
                           past_caches,
-                          windows.image.data(),
                           windows.rows.data(),
                           windows.columns.data(),
                           windows.widths.data(),
@@ -219,10 +218,10 @@ class RoiNode : public Kernel {
     }
   }
 
-  // Where either may be faster, runs that do not try ways to pool try both. What is stored past the caches has to come
-  // back from memory for the node that reads it next. That node's time shows it, not ours, so that ours has to be
-  // clearly less.
-  bool stores_past_caches(const RoiShape& shape, RoiPlan& plan) const {
+  // Whether to store past the caches. Where either may be faster, runs that do not try ways to pool try both. What is
+  // stored past the caches has to come back from memory for the node that reads it next. That node's time shows it, not
+  // ours, so that ours has to be clearly less.
+  bool choose_storing(const RoiShape& shape, RoiPlan& plan) const {
     constexpr size_t kPast = 0, kThrough = 1;
     const size_t size = element_size(type_);
     if (!streams(shape, size, machine().streaming_threshold)) return false;

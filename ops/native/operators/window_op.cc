@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/machine.h"
-#include "base/window_plan.h"
+#include "base/window_edges.h"
 #include "facts.h"
 #include "kernels/targets.h"
 #include "plans/trials.h"
@@ -17,13 +17,6 @@ namespace {
 
 // Of a unit of PoolCosts, roughly, on any processor.
 constexpr double kCyclesPerCost = 0.3;
-
-const char* spelling(ElementType type) {
-  for (const IndexSpelling& known : kIndexSpellings) {
-    if (known.type == type) return known.name;
-  }
-  return "";
-}
 
 // Undefined where nothing is spelled so.
 ElementType spelled(const std::string& name) {
@@ -35,7 +28,7 @@ ElementType spelled(const std::string& name) {
 
 // What inference says of the index. If the operator has no such type, the kernel says so.
 ElementType inferred_index(const Variant& variant, const Inference& node) {
-  const ElementType type = spelled(node.string(kIndexAttribute, spelling(variant.index_types[0])));
+  const ElementType type = spelled(node.string(kIndexAttribute, spelling_of(variant.index_types[0])));
   return type == ElementType::undefined_ ? variant.index_types[0] : type;
 }
 
@@ -214,8 +207,6 @@ class WindowPlan {
   bool is_for(const WindowPlans::Key& key) const {
     return key.size() == key_.size() && std::equal(key.begin(), key.end(), key_.begin());
   }
-  // Whether it takes little memory, as for work that would notice its making.
-  bool is_small() const { return lists_.size() <= 1024; }
 
   void pool(const Run& run, const void* x) const {
     PoolJob job = job_;
@@ -225,8 +216,8 @@ class WindowPlan {
     if (bytes_ == 0) return;  // G7
     const int64_t threads = run.threads();
     job.workers = run.workers(cycles_, threads);
-    const bool is_little = is_brief(cycles_, machine().cycles_worth_a_thread);
-    const bool may_be_alone = job.workers > 1 && is_little && run.may_use_one_thread(threads);
+    const bool is_short = is_brief(cycles_, machine().cycles_worth_a_thread);
+    const bool may_be_alone = job.workers > 1 && is_short && run.may_use_one_thread(threads);
     if (trials_.count_run()) fastest_.store(nullptr, std::memory_order_relaxed);
     const Way* way = fastest_.load(std::memory_order_relaxed);
     try {
@@ -239,9 +230,9 @@ class WindowPlan {
       way = &ways_.of[turn.way];
       // Where runs mostly may be left to one thread, one that may not is an exception, and does not decide for the
       // others.
-      const bool is_like_others = job.workers == 1 || !is_little || may_be_alone;
+      const bool is_like_others = job.workers == 1 || !is_short || may_be_alone;
       if (turn.is_last && is_like_others) fastest_.store(way, std::memory_order_relaxed);
-      trials_.run(turn, [&] { return pool_by(*way, run, job) || is_little; });
+      trials_.run(turn, [&] { return pool_by(*way, run, job) || is_short; });
     } catch (const NoScratch&) {
       fastest_.store(nullptr, std::memory_order_relaxed);
       trials_.rule_out(static_cast<size_t>(way - ways_.of.data()));
@@ -304,13 +295,13 @@ const WindowPlan* WindowPlans::find(const Key& key) const {
 void WindowPlans::make_and_pool(const Run& run, const Key& key, const void* x, const WindowTask& task) {
   auto plan = std::make_unique<const WindowPlan>(key, task);
   plan->pool(run, x);
-  if (!plan->is_small()) return;
-  // Another thread may have made the same one meanwhile, which does no harm.
   for (auto& known : known_) {
-    const WindowPlan* none = nullptr;
-    if (!known.compare_exchange_strong(none, plan.get(), std::memory_order_release)) continue;
-    plan.release();
-    return;
+    const WindowPlan* found = nullptr;
+    if (known.compare_exchange_strong(found, plan.get(), std::memory_order_release, std::memory_order_acquire)) {
+      plan.release();
+      return;
+    }
+    if (found->is_for(key)) return;  // which another thread has made meanwhile
   }
 }
 
@@ -318,7 +309,7 @@ void WindowPlans::pool_by(const WindowPlan& plan, const Run& run, const void* x)
 
 ElementType index_type(const char* op, const Variant& variant, const Attributes& attributes) {
   const std::vector<ElementType>& known = variant.index_types;
-  const std::string name = attributes.get(kIndexAttribute, std::string(spelling(known[0])));
+  const std::string name = attributes.get(kIndexAttribute, std::string(spelling_of(known[0])));
   const auto quoted = [](const std::string& text) { return "\"" + text + "\""; };
   const auto refuse = [&](const std::string& expected) {
     throw Error(std::string(op) + ": " + kIndexAttribute + " is " + quoted(escaped(name)) + ", expected " + expected);
@@ -326,16 +317,21 @@ ElementType index_type(const char* op, const Variant& variant, const Attributes&
   const ElementType type = spelled(name);
   if (std::find(known.begin(), known.end(), type) == known.end()) {
     std::string all;
-    for (const ElementType each : known) all += (all.empty() ? "" : " or ") + quoted(spelling(each));
+    for (const ElementType each : known) all += (all.empty() ? "" : " or ") + quoted(spelling_of(each));
     refuse(all);
   }
   if (type != known[0] && !variant.infers_optional_outputs && attributes.has_output(1)) {
-    refuse(quoted(spelling(known[0])) + ", as another needs ONNX Runtime " + kInfersIndexTypes.text + " or newer");
+    refuse(quoted(spelling_of(known[0])) + ", as another needs ONNX Runtime " + kInfersIndexTypes.text + " or newer");
   }
   return type;
 }
 
-std::string spelling_of(ElementType index_type) { return spelling(index_type); }
+const char* spelling_of(ElementType index_type) {
+  for (const IndexSpelling& known : kIndexSpellings) {
+    if (known.type == index_type) return known.name;
+  }
+  return "";
+}
 
 Parameter index_parameter(const Variant& variant) { return {variant.index_type, ort::kOptional}; }
 

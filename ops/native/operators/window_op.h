@@ -58,14 +58,14 @@ class WindowPlans {
   const WindowPlan* find(const Key& key) const;
   void make_and_pool(const Run& run, const Key& key, const void* x, const WindowTask& task);
   static void pool_by(const WindowPlan& plan, const Run& run, const void* x);
-  std::array<std::atomic<const WindowPlan*>, 4> known_{};  // the first ones, which are kept
+  std::array<std::atomic<const WindowPlan*>, 4> known_{};  // the first ones, each of another key, which are kept
 };
 
 // The index type that the node asks for. Throws Error where the operator has none such, and for another than the
 // default where the node has the output and the runtime cannot infer its type.
 ElementType index_type(const char* op, const Variant& variant, const Attributes& attributes);
 // As the attribute spells it: i32.
-std::string spelling_of(ElementType index_type);
+const char* spelling_of(ElementType index_type);
 
 // The index output in an operator's signature.
 Parameter index_parameter(const Variant& variant);

@@ -125,8 +125,7 @@ class RoiCost {
   // Of ROIs of so many images.
   RoiCost(const RoiShape& shape, const RoiWindows& windows, size_t groups);
 
-  // The separate mode, for a block of so many channels, and for each of all blocks on average.
-  double separate(double channels) const;
+  // The separate mode, for each of all blocks on average, and for one whose channels fill the vector.
   double separate() const;
   double full_block() const { return separate(lanes_); }
   // The shared mode, with so many levels of tables, for a unit of so many blocks: to fill them for an image, and to
@@ -141,6 +140,7 @@ class RoiCost {
   double cells() const;
 
  private:
+  double separate(double channels) const;  // for a block of so many
   void add(const RoiWindow* rows, const RoiWindow* columns);
   void add_straight(int64_t rows, int64_t tallest, int64_t width);
   void add_tables(int64_t rows, int64_t tallest, int64_t width, int64_t widest);

@@ -142,8 +142,8 @@ void estimate(const RoiGroups& groups, RoiDivision& division) {
     longest = std::max(longest, unit);
     division.units += units;
     division.cycles += units * unit;
-    // Threads have units in turns, and help each other. When the last of these is over, they have all that comes before
-    // behind them, and have waited for half of it, unless there is more to do.
+    // Threads take units in turns, and help each other. When the last of these units is over, all before it are done,
+    // and while it ran, the other threads waited for half of its time, unless there was more to do.
     latest = std::max(latest, division.cycles + unit / 2 * (workers - 1));
   });
   // Units that are few and alike end together, but for the last one of the slowest thread: the others have taken what
@@ -170,10 +170,10 @@ void divide_best(const RoiGroups& groups, RoiDivision& division) {
 void lay_out(const RoiShape& shape, const RoiWindows& windows, const RoiGroups& groups, const RoiDivision& division,
              RoiPlan& plan) {
   if (division.sweep) plan.tasks.resize(static_cast<size_t>(shape.rois * shape.bins_y));
-  const size_t before = plan.units.size();
-  plan.units.resize(before + static_cast<size_t>(division.units));
-  RoiUnit* next = plan.units.begin() + before;
   divide(groups, division, [&](const RoiGroup& group, int64_t first, int64_t end, int64_t parts) {
+    const size_t before = plan.units.size();
+    plan.units.resize(before + static_cast<size_t>(parts * (end - first)));
+    RoiUnit* next = plan.units.begin() + before;
     // The same part of each block in turn, as a rule for the thread that had it before.
     spread(first, end, division.by_rois ? 1 : division.threads, [&](int64_t block) {
       int64_t begin = group.begin;

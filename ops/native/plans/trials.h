@@ -96,8 +96,9 @@ class Trials {
       const bool counts = runs_in_a_row(least_tried) > length - kCounted;
       return {least_tried, costs[least_tried], true, counts, false};
     }
-    bool is_last = running_.load(std::memory_order_acquire) == 0;  // before times are read
-    for (size_t way = 0; way < kMostWays; ++way) {                 // none of those that were running is made again
+    // Asked before times are read: no trial is under way, and none of those that were has to be made again.
+    bool is_last = running_.load(std::memory_order_acquire) == 0;
+    for (size_t way = 0; way < kMostWays; ++way) {
       is_last = is_last && (!may_be_fastest(way) || begun(way) >= wanted);
     }
     const auto time = [&](size_t way) {

@@ -7,24 +7,24 @@
 
 namespace onnx_maxpool {
 
-ElementType Inference::input_type(size_t index) const {
-  OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
+// Borrowed.
+OrtTensorTypeAndShapeInfo* Inference::info_of(size_t index) const {
+  OrtTensorTypeAndShapeInfo* info = nullptr;
   check(api_, ort::ShapeInferGetInput::of(api_)(context_, index, &info));
+  return info;
+}
+
+ElementType Inference::input_type(size_t index) const {
   int type = 0;
-  check(api_, ort::GetTensorElementType::of(api_)(info, &type));
+  check(api_, ort::GetTensorElementType::of(api_)(info_of(index), &type));
   return static_cast<ElementType>(type);
 }
 
-size_t Inference::input_rank(size_t index) const {
-  OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
-  check(api_, ort::ShapeInferGetInput::of(api_)(context_, index, &info));
-  return dimensions(api_, info).size();
-}
+size_t Inference::input_rank(size_t index) const { return dimensions(api_, info_of(index)).size(); }
 
 std::vector<Dim> Inference::input(size_t index, size_t rank) const {
   std::vector<Dim> dims(rank);
-  OrtTensorTypeAndShapeInfo* info = nullptr;  // borrowed
-  check(api_, ort::ShapeInferGetInput::of(api_)(context_, index, &info));
+  const OrtTensorTypeAndShapeInfo* const info = info_of(index);
   const Dims sizes = dimensions(api_, info);
   std::vector<const char*> symbols(sizes.size());
   if (sizes.size()) check(api_, ort::GetSymbolicDimensions::of(api_)(info, symbols.data(), symbols.size()));

@@ -35,6 +35,7 @@ class Inference {
   static Dim unknown();
 
  private:
+  OrtTensorTypeAndShapeInfo* info_of(size_t index) const;
   std::vector<char> attribute(const char* name, int type) const;
   const OrtApi* api_;
   OrtShapeInferContext* context_;

@@ -13,9 +13,8 @@ namespace {
 // Memory from the runtime's arena.
 class Scratch {
  public:
-  // Nothing where no bytes are wanted. Throws NoScratch where the arena has not so many.
+  // Throws NoScratch where the arena has not so many bytes.
   Scratch(const OrtApi* api, const OrtKernelContext* context, size_t bytes) : api_(api), allocator_(api) {
-    if (bytes == 0) return;
     OwnedMemoryInfo info(api);
     check(api, ort::CreateCpuMemoryInfo::of(api)(ort::kArenaAllocator, ort::kMemoryDefault, info.out()));
     check(api, ort::KernelContextGetAllocator::of(api)(context, info.get(), allocator_.out()));
@@ -26,10 +25,8 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch() {
-    if (memory_) {
-      if (OrtStatus* status = ort::AllocatorFree::of(api_)(allocator_.get(), memory_)) {
-        ort::ReleaseStatus::of(api_)(status);
-      }
+    if (OrtStatus* status = ort::AllocatorFree::of(api_)(allocator_.get(), memory_)) {
+      ort::ReleaseStatus::of(api_)(status);
     }
   }
   // Aligned to 64 bytes.

@@ -54,8 +54,8 @@ class Threads {
     while (seen < worked && !seen_.compare_exchange_weak(seen, worked, std::memory_order_relaxed)) {
     }
     if (worked == offered || is_known()) return;  // of all of them: there may be more threads
-    const bool is_little = is_brief(cycles, cycles_worth_a_thread_ * static_cast<double>(worked));
-    shown_.fetch_add(is_little ? 1 : kLongRun, std::memory_order_relaxed);
+    const bool is_short = is_brief(cycles, cycles_worth_a_thread_ * static_cast<double>(worked));
+    shown_.fetch_add(is_short ? 1 : kLongRun, std::memory_order_relaxed);
   }
 
  private:
