@@ -18,6 +18,8 @@ from onnx_maxpool.conformance.corpus import write_corpus
 from onnx_maxpool.facts import INFERS_INDEX_TYPES
 from onnx_maxpool.machine import cpus
 
+pytest_plugins = ["support.last_run"]
+
 # What takes gigabytes or minutes, the extra `test` does without. scripts/check does not: it says so here.
 NEEDED_BY = {
     "cv2": [],  # adapters/test_static_models.py marks what needs it
@@ -89,17 +91,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(
                     f"{item.nodeid} is slow without a reason, expected slow('takes ... because ...')"
                 )
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A slow test that waits for a package says so by its mark, as `scripts/check --tested` leaves out the others."""
-    report = yield
-    waits = report.skipped and any(words in str(report.longrepr) for words in ("not installed", "could not import"))
-    if waits and item.get_closest_marker("slow") and not item.get_closest_marker("extras"):
-        report.outcome = "failed"
-        report.longrepr = f"{report.longrepr}: expected the mark `extras`"
-    return report
 
 
 @pytest.fixture(scope="session")
