@@ -22,7 +22,13 @@ from onnx import helper
 from onnx_maxpool.adapters.onnxruntime import load
 from onnx_maxpool.adapters.python.calls import Call
 from onnx_maxpool.adapters.python.declaring import Declaration, Signature, declare, python_name
-from onnx_maxpool.adapters.python.rewriting import PythonRewriter, import_domains, register_python_ops, wanted_index
+from onnx_maxpool.adapters.python.rewriting import (
+    PythonRewriter,
+    import_domains,
+    output_dims,
+    register_python_ops,
+    wanted_index,
+)
 from onnx_maxpool.errors import ModelError, OperatorError
 from onnx_maxpool.graph.checking import check_model
 from onnx_maxpool.graph.inlining import inline_functions
@@ -163,9 +169,10 @@ class _ObservingRewriter(PythonRewriter):
                 python_name(call.operator, index), [*inputs, *raw], [message], name, domain=DOMAIN, **attributes
             )
         )
+        dims = output_dims(call, found.node, scope)
         for value, (result, kind) in zip(raw, results, strict=True):
             name = self.node_name(node.name, "seen")
-            message = self.checked(nodes, scope, name, value, message, result, str(kind))
+            message = self.checked(nodes, dims, name, value, message, result, str(kind))
         return nodes
 
 

@@ -24,6 +24,7 @@ from onnx_maxpool.graph.scopes import Scope
 from onnx_maxpool.operators import operator
 from onnx_maxpool.operators.definition import index_type
 from onnx_maxpool.operators.registry import newest_versions
+from onnx_maxpool.operators.schemas import dims_of
 from onnx_maxpool.types import BinEdges, tensor_type, type_name
 from onnx_maxpool.windows import check_bin_edges
 
@@ -134,10 +135,11 @@ class PythonRewriter(Rewriter):
                 call=json.dumps(asdict(call)),
             )
         )
-        passed = self.checked(nodes, scope, node.name, raw[0], message, node.output[0], call.types[0])
+        dims = output_dims(call, node, scope)
+        passed = self.checked(nodes, dims, node.name, raw[0], message, node.output[0], call.types[0])
         if index:
             name = self.node_name(node.name, "index")
-            self.checked(nodes, scope, name, raw[1], passed, node.output[1], index)
+            self.checked(nodes, dims, name, raw[1], passed, node.output[1], index)
         return nodes
 
     def call(self, found: OperatorNode, scope: Scope) -> Call:
@@ -178,11 +180,11 @@ class PythonRewriter(Rewriter):
         return carrier
 
     def checked(
-        self, nodes: list[onnx.NodeProto], scope: Scope, name: str, value: str, message: str, result: str, kind: str
+        self, nodes: list[onnx.NodeProto], dims: list[int], name: str, value: str, message: str, result: str, kind: str
     ) -> str:
         """Make the value `result`, of type `kind`, unless there is a message; returns the message that there is not.
 
-        Whatever takes that runs behind the node `name`, which so is the one that fails.
+        Whatever takes that runs behind the node `name`, which so is the one that fails. `dims` come from `output_dims`.
         """
         carrier = CARRIERS.get(kind, kind)
         checked = self.fresh(f"{result}_checked") if kind in CARRIERS else result
@@ -190,8 +192,7 @@ class PythonRewriter(Rewriter):
         checking = helper.make_node(
             f"PythonResult_{carrier}", [value, message], [checked, passed], name, domain=RESULT_DOMAIN
         )
-        if result in scope.types and scope.types[result].shape.dim:
-            dims = [d.dim_value if d.HasField("dim_value") else -1 for d in scope.types[result].shape.dim]
+        if dims:
             checking.attribute.append(helper.make_attribute("dims", dims))
         nodes.append(checking)
         if kind in CARRIERS:
@@ -208,6 +209,26 @@ def wanted_index(node: onnx.NodeProto, call: Call) -> str | None:
     if len(node.output) < 2 or not node.output[1]:
         return None
     return index_type(call.version, operator(call.operator).complete(call.version, call.attributes))
+
+
+def output_dims(call: Call, node: onnx.NodeProto, scope: Scope) -> list[int]:
+    """What is known of the outputs' shape before a run, -1 for an unknown size; empty if the rank is not known.
+
+    ONNX's inference needs the inputs' shapes, and the operator does not always: a ROI operator's output has rank 4. A
+    Scan does not run in ONNX Runtime without the rank.
+    """
+    known = {name: dims_of(scope.types[name]) for name in (*node.input, *node.output) if name in scope.types}
+    dims = known.get(node.output[0])
+    if not dims:
+        definition = operator(call.operator)
+        attributes = definition.complete(call.version, call.attributes)
+        shapes = [known.get(name) for name in node.input]
+        try:
+            definition.check_shapes(shapes, attributes)
+        except OperatorError:  # the run says so
+            return []
+        dims = definition.infer_shape(shapes, [None] * len(shapes), attributes)
+    return [dim if isinstance(dim, int) else -1 for dim in dims or ()]
 
 
 def _cast(value: str, result: str, kind: str) -> onnx.NodeProto:
