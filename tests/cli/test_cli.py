@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import ml_dtypes
@@ -66,6 +67,16 @@ def test_run_prints_outputs_and_time(command: Commands, name: str) -> None:
     assert header.split() == ["output", "type", "shape", "min", "max", "mean", "NaN"]
     assert row.split()[:3] == ["Y", name.split("_")[-1], "[6,3,7,7]"]
     assert "median of 3; first run" in times
+    assert times.endswith("for a time to compare, --repeat 100")
+
+
+def test_run_says_only_of_few_runs_that_they_are_no_time_to_compare(command: Commands, tmp_path: Path) -> None:
+    _, out, _ = command("run", command.model("max_roi_pool_22_float"), *DIMS, "--repeat", "100")
+    assert re.fullmatch(r"[0-9.]+ ms, median of 100; first run [0-9.]+ ms", out.splitlines()[-1])
+    graph = "g (float[1] X) => (float[1] Y) { Y = Relu (X) }"
+    onnx.save_model(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 22]> {graph}'), tmp_path / "relu.onnx")
+    _, out, _ = command("run", tmp_path / "relu.onnx")
+    assert re.fullmatch(r"[0-9.]+ ms, median of 5; first run [0-9.]+ ms", out.splitlines()[-1])
 
 
 def test_run_summarizes_values(command: Commands, tmp_path: Path) -> None:
@@ -166,6 +177,7 @@ def test_compare_says_equal(command: Commands, name: str) -> None:
     code, out, err = command("compare", command.model(name), *DIMS)
     assert (code, err) == (0, "")
     assert out.splitlines()[1].split()[-1] == "equal"
+    assert re.search(r"^First run: reference [0-9.]+ ms; ONNX Runtime [0-9.]+ ms$", out, re.MULTILINE)
 
 
 def test_compare_fails_on_a_difference(command: Commands, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,9 @@ from onnx_maxpool.operators.registry import newest_versions
 from onnx_maxpool.processes import MOST_THREADS
 from onnx_maxpool.types import BinEdges
 
+SETTLED_RUNS = 100
+"""As many runs settle which plan a node takes, usually in the first third of them: the median is not of trials."""
+
 app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]}, pretty_exceptions_enable=False)
 
 Model = Annotated[
@@ -128,7 +131,14 @@ def run(
     seed: Seed = 0,
     bin_edges: Edges = None,
     threads: Threads = 0,
-    repeat: Annotated[int, typer.Option(min=1, help="Time this many runs, after a first run that is not timed.")] = 5,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Time this many runs after the first run, and show the median. Give 100 or more for a time to "
+            "compare: our operators try several plans in their first runs.",
+        ),
+    ] = 5,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -171,7 +181,11 @@ def run(
     for name, value in zip(names, values, strict=True):
         if isinstance(value, list) and not value:
             console.print(f"{name} is a sequence without a tensor", markup=False)
-    console.print(f"{milliseconds(statistics.median(others))}, median of {repeat}; first run {milliseconds(first)}")
+    times = f"{milliseconds(statistics.median(others))}, median of {repeat}; first run {milliseconds(first)}"
+    if repeat < SETTLED_RUNS and any(operator_nodes(parsed)):
+        times += ". Our operators try several plans in their first runs: "
+        times += f"for a time to compare, --repeat {SETTLED_RUNS}"
+    console.print(times, soft_wrap=True)
     if out is not None:
         print_files(console, save_outputs(outputs, out))
 
@@ -250,7 +264,8 @@ def compare(
         sides = (str(model), str(other))
     console.print(comparison_table(result, tolerance))
     times = (milliseconds(result.expected_seconds), milliseconds(result.actual_seconds))
-    console.print("; ".join(f"{side} {time}" for side, time in zip(sides, times, strict=True)), markup=False)
+    said = "; ".join(f"{side} {time}" for side, time in zip(sides, times, strict=True))
+    console.print(f"First run: {said}", markup=False, soft_wrap=True)
     console.print(conclusion(nodes, result, tolerance), soft_wrap=True)
     if any(node.difference for node in nodes) or not all(result.within(name, tolerance) for name in result.differences):
         raise typer.Exit(1)
