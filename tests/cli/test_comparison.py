@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from builders import MODELS
+from onnx.reference.op_run import OpRun
 
 import onnx_maxpool
 from onnx_maxpool import reference_evaluator
@@ -113,6 +114,39 @@ def test_reference_evaluator_orders_nested_functions() -> None:
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
     (y,) = reference_evaluator(model).run(None, {"X": x, "rois": np.array([[0, 0, 0, 1, 1]], np.float32)})
     assert y.tolist() == [[[[3.0]]]]
+
+
+class Halved(OpRun):
+    """An operator of somebody else."""
+
+    op_domain = "elsewhere"
+
+    def _run(self, x: Array) -> tuple[Array]:
+        return (x / 2,)
+
+
+class MaxRoiPool(OpRun):
+    """One in the place of ours."""
+
+    op_domain = ""
+
+    def _run(self, x: Array, rois: Array, **_: object) -> tuple[Array]:
+        return (np.full((len(rois), x.shape[1], 1, 1), 7, x.dtype),)
+
+
+@pytest.mark.parametrize(("new_ops", "expected"), [([Halved], 1.5), ([MaxRoiPool, Halved], 7.0)])
+def test_reference_evaluator_takes_operators_of_others(new_ops: list[type[OpRun]], expected: float) -> None:
+    """In functions too, and before ours."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 22, "f": 1, "elsewhere": 1]>
+        g (float[1,1,2,2] X, float[R,5] rois) => (float[R,1,1,1] Y) { Y = f.pool (X, rois) }
+        <domain: "f", opset_import: ["": 22, "elsewhere": 1]>
+        pool (a, b) => (c) { h = elsewhere.Halved (a) c = MaxRoiPool <pooled_shape = [1, 1]> (h, b) }"""
+    )
+    x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
+    inputs = {"X": x, "rois": np.array([[0, 0, 0, 1, 1]], np.float32)}
+    (y,) = reference_evaluator(model, new_ops=new_ops).run(None, inputs)
+    assert y.tolist() == [[[[expected]]]]
 
 
 def test_reference_evaluator_is_onnxs_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -75,12 +76,18 @@ def _reference_op(newest: OperatorVersion, bin_edges: BinEdges | None) -> type[O
     return type(newest.name, (OpRun,), members)
 
 
-def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> ReferenceEvaluator:
+def reference_evaluator(
+    model: Model, *, bin_edges: BinEdges | None = None, new_ops: Sequence[type[OpRun]] = ()
+) -> ReferenceEvaluator:
     """ONNX's reference evaluator with our operators, in subgraphs and local functions too.
 
     `model` is a path, whose external data is loaded, or serialized bytes or a ModelProto with all data; it is not
     changed. A local function of the model with the domain and name of one of our operators, in another domain than
     ai.onnx, runs instead of the operator. Raises OSError and ModelError if the model cannot be read.
+
+    `new_ops` are classes for other operators, as `onnx.reference.ReferenceEvaluator` takes them. A class with the
+    domain and name of one of our operators runs instead of it. Raises onnx's own error for an operator that has no
+    class, such as NotImplementedError for one of a domain that onnx does not know.
     """
     from onnx.reference import ReferenceEvaluator
 
@@ -96,7 +103,7 @@ def reference_evaluator(model: Model, *, bin_edges: BinEdges | None = None) -> R
     sort_nodes(whole.graph)
     fill_sparse_initializers(whole)
     # Given a model, onnx's evaluator makes evaluators for its functions that do not know `new_ops`: made here instead.
-    operators = reference_ops(bin_edges=bin_edges)
+    operators = [*new_ops, *reference_ops(bin_edges=bin_edges)]  # of two of one name onnx takes the first
     functions: list[ReferenceEvaluator | onnx.FunctionProto] = []
     for function in callees_first(whole.functions):
         functions.append(ReferenceEvaluator(function, functions=[*functions], new_ops=operators))
