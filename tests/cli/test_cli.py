@@ -13,6 +13,7 @@ import onnxruntime as ort
 import pytest
 from builders import MODELS
 from onnx import numpy_helper
+from onnxruntime_extensions import get_library_path
 
 import onnx_maxpool
 from onnx_maxpool.cli.main import main
@@ -89,6 +90,46 @@ def test_run_summarizes_values(command: Commands, tmp_path: Path) -> None:
     )
     _, out, _ = command("run", tmp_path / "small.onnx", "--input", tmp_path / "inputs.npz")
     assert out.splitlines()[1].split() == ["Y", "float", "[1,1,2,2]", "-3", "8", "2", "1"]
+
+
+OTHER_LIBRARY = """<ir_version: 10, opset_import: ["": 22, "ai.onnx.contrib": 1]>
+    g (float[1,1,8,8] x, float[R,5] rois) => (float[R,1,2,2] y, float[1,1,8,8] below) {
+        [split] below, above = ai.onnx.contrib.NegPos (x)
+        y = MaxRoiPool <pooled_shape = [2, 2]> (x, rois)
+    }"""
+"""NegPos is of onnxruntime-extensions."""
+
+
+def test_run_with_another_library(command: Commands, tmp_path: Path) -> None:
+    onnx.save_model(onnx.parser.parse_model(OTHER_LIBRARY), tmp_path / "two.onnx")
+    arguments = ["run", tmp_path / "two.onnx", "--dim", "R=3"]
+    code, out, err = command(*arguments, "--library", get_library_path())
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["y", "below"]
+    assert "ai.onnx.contrib:NegPos(-1) is not a registered function/op" in refusal(command(*arguments), 1)
+
+
+def test_a_file_that_is_no_library(command: Commands, tmp_path: Path) -> None:
+    model = command.model("max_roi_pool_22_float")
+    said = refusal(command("run", model, *DIMS, "--library", model))
+    assert said.startswith(f"--library {model}: expected a library of custom operators: [ONNXRuntimeError] ")
+
+
+def test_compare_with_another_library(command: Commands, tmp_path: Path) -> None:
+    """Our nodes are compared with the reference, and the outputs with those of another model."""
+    model, portable = tmp_path / "two.onnx", tmp_path / "portable.onnx"
+    onnx.save_model(onnx.parser.parse_model(OTHER_LIBRARY), model)
+    code, out, err = command("compare", model, "--dim", "R=3", "--library", get_library_path())
+    assert (code, out.splitlines()[1].split()) == (1, ["MaxRoiPool-22", "'y'", "in", "graph", "1", "equal"])
+    assert err == (
+        "onnx's reference evaluator cannot run the model: node 'split' is NegPos of domain ai.onnx.contrib, expected "
+        "an operator that onnx knows. The model's outputs are not compared: give another model to compare with, for "
+        "example what onnx-maxpool convert writes\n"
+    )
+    assert command("convert", model, portable)[0] == 0
+    code, out, err = command("compare", model, portable, "--dim", "R=3", "--library", get_library_path())
+    assert (code, err) == (0, "")
+    assert out.endswith("Our nodes: 1 equal. Outputs are equal.\n")
 
 
 def test_run_saves_npz(command: Commands, tmp_path: Path) -> None:

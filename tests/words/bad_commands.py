@@ -134,6 +134,11 @@ BAD_COMMANDS = (
         "--out y.npz: output 'Y' is bfloat16, which .npz does not hold: give a folder",
     ),
     BadCommand(
+        "a library that does not exist",
+        f"{RUN} --library other.so",
+        "--library other.so: no such file, expected a library of custom operators",
+    ),
+    BadCommand(
         "a tolerance that is no number",
         "compare pool.onnx --tolerance inf",
         "--tolerance inf: expected a finite number",

@@ -27,13 +27,20 @@ from onnx_maxpool.adapters.portable.static.translation import has_index
 from onnx_maxpool.adapters.reference import reference_evaluator
 from onnx_maxpool.cli.batch import batch
 from onnx_maxpool.cli.bench import bench
-from onnx_maxpool.cli.comparison import check_comparable, compare_nodes, compare_sessions, reference_errors
+from onnx_maxpool.cli.comparison import (
+    check_comparable,
+    check_reference,
+    compare_nodes,
+    compare_sessions,
+    reference_errors,
+)
 from onnx_maxpool.cli.comparison import compare as compare_runs
 from onnx_maxpool.cli.conformance import ConformanceCommand, conformance
 from onnx_maxpool.cli.conversion_check import Check, check_conversion, original_session
 from onnx_maxpool.cli.information import info
 from onnx_maxpool.cli.inputs import dim_options, has_roi_operators, model_inputs, parse_dims, random_inputs_told
 from onnx_maxpool.cli.inspection import inspect_model
+from onnx_maxpool.cli.libraries import Libraries, register_libraries, without_extensions
 from onnx_maxpool.cli.outputs import (
     prepare_files,
     prepare_inputs,
@@ -131,6 +138,7 @@ def run(
     seed: Seed = 0,
     bin_edges: Edges = None,
     threads: Threads = 0,
+    libraries: Libraries = None,
     repeat: Annotated[
         int,
         typer.Option(
@@ -157,7 +165,7 @@ def run(
 ) -> None:
     """Run a model on inputs from files or on random inputs. Show its outputs and how long it takes."""
     parsed = read_model(model)
-    session = load(model, _options(threads), bin_edges=bin_edges)
+    session = load(model, _options(threads, libraries or []), bin_edges=bin_edges)
     arrays = model_inputs(parsed, inputs or [], parse_dims(dims or []), seed)
     types = {output.name: output.type for output in session.get_outputs()}
     names = list(types)
@@ -221,6 +229,7 @@ def compare(
     seed: Seed = 0,
     bin_edges: Edges = None,
     threads: Threads = 0,
+    libraries: Libraries = None,
     tolerance: Annotated[
         float | None,
         typer.Option(
@@ -244,17 +253,19 @@ def compare(
         check_comparable(*parsed)
         parsed.sort(key=has_roi_operators, reverse=True)  # as it draws ROIs, it says which shapes the inputs have
     # What is wrong with a model comes before what is wrong with its inputs.
-    sessions = [load(path, _options(threads), bin_edges=bin_edges) for path in paths]
+    sessions = [load(path, _options(threads, libraries or []), bin_edges=bin_edges) for path in paths]
     arrays = model_inputs(parsed[0], inputs or [], parse_dims(dims or []), seed, *parsed[1:])
     console = Console(highlight=False)
     nodes = []
+    others = without_extensions(libraries or [])
     for path in paths:
         with random_inputs_told(parsed[0], inputs or []):
-            found = compare_nodes(path, arrays, _options(threads), bin_edges=bin_edges)
+            found = compare_nodes(path, arrays, _options(threads, others), bin_edges=bin_edges)
         console.print(node_table(found, path if other else None))
         nodes += found
 
     if other is None:
+        check_reference(parsed[0])
         with reference_errors():
             evaluator = reference_evaluator(model, bin_edges=bin_edges)
         result = compare_runs(sessions[0], evaluator, arrays)
@@ -412,8 +423,9 @@ def print_files(console: Console, paths: Iterable[Path]) -> None:
         console.print(f"wrote {path}", markup=False, soft_wrap=True)
 
 
-def _options(threads: int) -> ort.SessionOptions:
+def _options(threads: int, libraries: Sequence[Path]) -> ort.SessionOptions:
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4  # what it logs as an error it also raises, and that is printed once
+    register_libraries(options, libraries)
     return options

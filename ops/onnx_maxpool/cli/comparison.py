@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime as ort
+from onnx import defs
 from onnx.reference import ReferenceEvaluator
 
 from onnx_maxpool.adapters.arrays import run, tensors
@@ -23,8 +24,10 @@ from onnx_maxpool.adapters.python.observing import observed_session
 from onnx_maxpool.cli.inputs import needed_inputs
 from onnx_maxpool.difference import Difference, differing_cells, first_difference
 from onnx_maxpool.errors import InputError, ModelError, OperatorError
+from onnx_maxpool.graph.nodes import canonical_domain, model_nodes
 from onnx_maxpool.graph.reading import Model
 from onnx_maxpool.operators import operator
+from onnx_maxpool.operators.schemas import register_schemas
 from onnx_maxpool.types import Array, BinEdges, element_type, type_name
 
 TOLERANCES = {"float16": 1e-2, "bfloat16": 5e-2, "float": 1e-4, "double": 1e-4}
@@ -106,6 +109,24 @@ def reference_errors() -> Iterator[None]:
         raise RuntimeError(
             f"onnx's reference evaluator cannot run the model: {type(error).__name__}: {str(error).strip()}"
         ) from error
+
+
+def check_reference(model: onnx.ModelProto) -> None:
+    """Raise RuntimeError for a node of an operator that onnx does not know: its reference evaluator cannot run it.
+
+    Such operators come from other libraries of custom operators.
+    """
+    register_schemas()
+    functions = {(function.domain, function.name) for function in model.functions}
+    for node in model_nodes(model):
+        if (node.domain, node.op_type) in functions or defs.has(node.op_type, canonical_domain(node.domain)):
+            continue
+        name = node.name or next(iter(node.output), "")
+        raise RuntimeError(
+            f"onnx's reference evaluator cannot run the model: node '{name}' is {node.op_type} of domain "
+            f"{node.domain or 'ai.onnx'}, expected an operator that onnx knows. The model's outputs are not compared: "
+            "give another model to compare with, for example what onnx-maxpool convert writes"
+        )
 
 
 def check_comparable(first: onnx.ModelProto, second: onnx.ModelProto) -> None:
