@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnxruntime as ort
 import pytest
 from builders import MODELS
@@ -20,6 +21,8 @@ from onnx.reference import ReferenceEvaluator
 from support.extras import needed
 from support.processes import environment, run_python
 from support.snippets import SHOWN, Snippet, commands, pattern, shims, snippets
+
+import onnx_maxpool
 
 runs_snippets = pytest.mark.slow("runs every snippet of the documentation")
 
@@ -225,9 +228,25 @@ def evaluate(name: str) -> Any:
     return ReferenceEvaluator(MODELS[name].builder())
 
 
+def run_with(rois: Any) -> Callable[[str], Any]:
+    """Run a model of float inputs with these ROIs."""
+
+    def run(name: str) -> Any:
+        model = MODELS[name]
+        return onnx_maxpool.load(model.builder()).run(None, {**model.inputs(), "rois": rois})
+
+    return run
+
+
 @pytest.mark.parametrize(
     ("run", "name", "message"),
     [
+        (run_with(np.zeros((6, 4), np.float32)), "max_roi_pool_22_float", "Got invalid dimensions for input: rois"),
+        (
+            run_with(np.zeros((6, 5))),
+            "max_roi_pool_22_float",
+            "Unexpected input data type. Actual: (tensor(double)) , expected: (tensor(float))",
+        ),
         (session, "max_roi_pool_22_float", "Could not find an implementation for MaxRoiPool(22) node with name ''"),
         (session, "roi_pooling_1_float", "Fatal error: directml:RoiPooling(-1) is not a registered function/op"),
         (evaluate, "max_roi_pool_22_float", "No registered implementation for operator 'MaxRoiPool' and domain ''"),
