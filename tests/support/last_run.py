@@ -19,16 +19,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption(OPTION):
-        if config.cache is None or config.cache.get(PASSED, None) is None:
+        if passed_before(config) is None:
             raise pytest.UsageError(f"{OPTION} needs the tests that the last run passed: run pytest without it first")
     elif not hasattr(config, "workerinput"):  # the processes of pytest-xdist report to the first one
         config.pluginmanager.register(LastRun(config))
 
 
+def passed_before(config: pytest.Config) -> list[str] | None:
+    cache = getattr(config, "cache", None)  # `-p no:cacheprovider` leaves a run without one
+    return cache.get(PASSED, None) if cache else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption(OPTION) or config.cache is None:
+    if not config.getoption(OPTION):
         return
-    passed = set(config.cache.get(PASSED, []))
+    passed = set(passed_before(config) or [])
     left_out = [item for item in items if item.nodeid in passed and not item.get_closest_marker("extras")]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in set(left_out)]
@@ -48,5 +53,5 @@ class LastRun:
             self.passed.discard(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
-        if self.config.cache is not None:
-            self.config.cache.set(PASSED, sorted(self.passed))
+        if cache := getattr(self.config, "cache", None):
+            cache.set(PASSED, sorted(self.passed))
