@@ -107,11 +107,11 @@ RULES = {
         "NaN, that of the first NaN.",
         INDEXED,
         (Source(DML_POOL, "OutputIndicesTensor", "the index points to the first value encountered"),),
-        "OpenVINO's text is silent on equal values, both texts are on NaN. One order serves all.",
+        "OpenVINO's text does not mention equal values, and neither text mentions NaN. One order serves all.",
     ),
     "G6": Rule(
-        "A maximum selects and never rounds: an output is an input cell (or M9's 0), in the tensor's own type, up to "
-        "the sign of zero and a NaN's payload. Comparisons are exact.",
+        "A maximum selects and never rounds: an output is an input cell (or M9's 0), in the tensor's own type. Only "
+        "the sign of a zero and the payload of a NaN may differ. Comparisons are exact.",
         ALL,
         (
             Source(ONNX, "Type Constraints", "Constrain input and output types to float tensors."),
@@ -151,7 +151,7 @@ RULES = {
             Source(ONNX, "Attributes", "(default is '1.0')"),
             Source(DML_ROI, "PooledSize", "The ROI pool output size (height, width)"),
         ),
-        "The texts set the scale no bounds, and DirectML's structure has no default.",
+        "The texts give no limits for the scale, and DirectML's structure has no default.",
     ),
     "M4": Rule(
         "A ROI is batch, x1, y1, x2, y2; both corners belong to it.",
@@ -169,7 +169,8 @@ RULES = {
             Source(ONNX, "Attributes", "scale factor to translate ROI coordinates"),
             Source(DML_ROI, "Description", "x1 = round(RoiX1 * SpatialScale)"),
         ),
-        'The texts say only "round", and nothing of the precision. C\'s function of that name rounds halves so.',
+        'The texts say only "round", and nothing of the precision. The C function of that name rounds halves in this '
+        "way.",
     ),
     "M6": Rule(
         "The extent along an axis is max(end - start + 1, 1), of the rounded edges: a ROI that ends before it starts "
@@ -179,8 +180,8 @@ RULES = {
             Source(DML_ROI, "Description", "RegionHeight = y2 - y1 + 1"),
             Source(DML_ROI, "ROITensor", "x2 >= x1, y2 >= y1"),
         ),
-        "ONNX's text is silent on ROIs that end before they start, DirectML's forbids them. Every implementation that "
-        "we know makes them one cell wide.",
+        "ONNX's text does not mention ROIs that end before they start, DirectML's forbids them. Every implementation "
+        "that we know makes them one cell wide.",
     ),
     "M7": Rule(
         "Bin p of P over L cells from s is [s + floor(p*L/P), s + ceil((p+1)*L/P)). The setting bin_edges says how: "
@@ -191,7 +192,7 @@ RULES = {
             Source(DML_ROI, "Description", "StartY = (OutputIndices.Y * RegionHeight) / PooledSize.Height + y1"),
             Source(DML_ROI, "Description", "((OutputIndices.Y + 1) * RegionHeight + PooledSize.Height - 1)"),
         ),
-        "ONNX's text is silent on bins. Its default is what ONNX's reference implementation for the operator, ONNX "
+        "ONNX's text does not mention bins. Its default is what ONNX's reference implementation for the operator, ONNX "
         "Runtime, torchvision, MXNet and Caffe compute: a model gives the numbers that it was trained with.",
     ),
     "M8": Rule(
@@ -209,15 +210,15 @@ RULES = {
         "fails. Nothing else is read.",
         ROI,
         (Source(ONNX, "Inputs", "batch_id"), Source(DML_ROI, "ROITensor", "BatchID")),
-        "The texts say neither how a fraction is cut nor what a number without an image is.",
+        "The texts do not say how a fraction becomes an integer, nor what happens if no image has the number.",
     ),
     "M11": Rule(
-        "A NaN coordinate fails like M10. After rounding, an edge beyond 2^40 is 2^40, and one beyond -2^40 is -2^40, "
-        "infinities included; up to there nothing is changed.",
+        "A NaN coordinate makes the run fail, as in M10. After rounding, an edge beyond 2^40 is 2^40, and one beyond "
+        "-2^40 is -2^40, infinities included; up to there nothing is changed.",
         ROI,
-        ours="The texts do not mention such coordinates. So no arithmetic overflows.",
+        ours="The texts do not mention such coordinates. With this limit no arithmetic overflows.",
     ),
-    "M12": Rule("Retired: its content is M7's onnx.", ()),
+    "M12": Rule("Retired: M7 has its content, as the setting onnx.", ()),
     "D1": Rule(
         "RoiPooling is as M says, but the ROI tensor is (1, 1, R, 5) and the output size is the attribute pooled_size.",
         ("RoiPooling",),
@@ -262,7 +263,7 @@ RULES = {
         (Source(DML_POOL, "OutputTensor", "(PaddedSize - WindowSizes[i]) / Strides[i] + 1"),),
     ),
     "P4": Rule(
-        "Window i starts at i*stride - start_padding; padding never wins.",
+        "Window i starts at i*stride - start_padding; padding is never the maximum.",
         ("MaxPooling1",),
         (Source(DML_POOL, "StartPadding", "to be applied to the beginning of each spatial dimension"),),
         "The text gives padding no value. Every implementation that we know leaves it out of the maximum.",
@@ -270,7 +271,7 @@ RULES = {
     "P5": Rule(
         "The optional second output is the index (G5) in the whole input, batch and channel included: uint32, from "
         "version 5 on also uint64, by the attribute index_element_type. An input with more cells than the type can "
-        "number is rejected.",
+        "count is rejected.",
         ("MaxPooling1",),
         (
             Source(DML_POOL, "OutputIndicesTensor", "treat the input tensor as a contiguous one-dimensional array"),
