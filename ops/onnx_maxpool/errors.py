@@ -20,18 +20,18 @@ class OperatorError(ValueError):
 
 
 class ModelError(ValueError):
-    """A model cannot be read, or would end the process.
+    """A model cannot be read, or would crash the process that runs it.
 
     The message names the file, what is wrong with it and what was expected.
     """
 
 
 class OutputError(OSError):
-    """A file or a folder cannot be written, or has what others wrote. The message names it and says why."""
+    """A file or a folder cannot be written, or has files of something else. The message names it and says why."""
 
 
 class WorkerError(RuntimeError):
-    """A process that computes for this one ended without an answer. The message says what it was at."""
+    """A process that this one started ended without a result. The message says what it was doing."""
 
 
 def number(value: SupportsFloat, dtype: np.dtype[np.generic]) -> str:
@@ -76,7 +76,7 @@ def printable(text: str) -> str:
 
 
 class InputError(ValueError):
-    """A model's inputs cannot be had as asked for. The message says what to give instead."""
+    """An argument or an input cannot be used. The message says what to give instead."""
 
 
 class RowError(InputError):

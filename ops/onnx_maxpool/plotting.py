@@ -26,12 +26,13 @@ LARGEST_SIDE = 16
 def plot_windows(
     feature_map: Array, windows: tuple[Windows, Windows], *, roi: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw windows as frames on a feature map, with a dot of the frame's colour in the cell that wins.
+    """Draw windows as frames on a feature map, with a dot of the frame's colour in the cell with the maximum.
 
     `feature_map` is (H, W), of any type. `windows` are windows along y and along x, as `onnx_maxpool.windows` computes
     them: the result of `roi_windows`, with `roi` the row of the region to draw, or one pair of arrays for each axis. A
-    window without cells is not drawn. The winner is the first cell in row-major order with the maximum, or the first
-    NaN (G5). Values are written into the cells if there are few. Draws on `ax`, or on a new figure.
+    window without cells is not drawn. If several cells have the maximum, the dot is in the first one in row-major
+    order; if a window has a NaN, in the first NaN (G5). Values are written into the cells if there are few. Draws on
+    `ax`, or on a new figure.
 
     Needs matplotlib, the extra `plot`. Raises ValueError for other shapes, and ImportError without matplotlib.
     """

@@ -129,7 +129,7 @@ def roi_windows(
         raise OperatorError(f"roi_windows: rois has shape {shape(rois.shape)}, expected (R, 5)")
     if np.isnan(rois[:, 1:]).any():
         row = int(np.isnan(rois[:, 1:]).any(axis=1).argmax())
-        raise OperatorError(f"roi_windows: rois row {row} has a NaN, expected four numbers behind the batch number")
+        raise OperatorError(f"roi_windows: rois row {row} has a NaN, expected four numbers after the batch number")
     edges = roi_edges(rois[:, 1:], spatial_scale)
     first, last = edges[:, 1::-1], edges[:, :1:-1]  # (y, x) of the upper left corner and of the lower right one
     extent = np.maximum(last - first + 1, 1)

@@ -134,7 +134,7 @@ def test_the_command_leaves_a_folder_that_holds_something(capsys: pytest.Capture
     (tmp_path / "mine").write_text("mine")
     code, out, err = command(capsys, "--export", tmp_path)
     assert (code, out) == (2, "")
-    assert err == f"--export {tmp_path}: the folder holds files already, expected a new or an empty one\n"
+    assert err == f"--export {tmp_path}: the folder is not empty, expected a new or an empty one\n"
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 

@@ -415,7 +415,7 @@ BAD_ARGUMENTS = (
         "without control flow, an output size that is computed",
         OperatorError,
         "node 'Y' in graph: AdaptiveMaxPool: output_size is computed, "
-        "expected a constant of the model, as there is to be no control flow",
+        "expected a constant of the model, for a model without control flow",
         static_with_computed_size,
     ),
     BadArgument(
@@ -472,7 +472,7 @@ BAD_ARGUMENTS = (
         "windows.roi_windows",
         "a coordinate that is NaN",
         OperatorError,
-        "roi_windows: rois row 0 has a NaN, expected four numbers behind the batch number",
+        "roi_windows: rois row 0 has a NaN, expected four numbers after the batch number",
         planned(roi_windows, ROIS * [1, 1, 1, np.nan, 1], (2, 2), 1.0, (4, 4)),
     ),
     BadArgument(

@@ -269,7 +269,7 @@ BAD_ARGUMENTS = (
         "collate",
         "more images than boxes",
         InputError,
-        "collate: 2 images and 1 boxes, expected as many of both, and one",
+        "collate: 2 images and 1 boxes, expected the same number of both, at least one",
         lambda: onnx_maxpool.collate([X[0], X[0]], [BOXES]),
     ),
     BadArgument(

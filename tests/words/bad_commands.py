@@ -131,7 +131,7 @@ BAD_COMMANDS = (
     BadCommand(
         "bfloat16 in a file that does not hold it",
         "run bf16.onnx --out y.npz",
-        "--out y.npz: output 'Y' is bfloat16, which .npz does not hold: give a folder",
+        "--out y.npz: output 'Y' is bfloat16, which a .npz file cannot contain: give a folder",
     ),
     BadCommand(
         "a library that does not exist",
@@ -221,7 +221,7 @@ BAD_COMMANDS = (
     BadCommand(
         "a folder for cases that is not empty",
         "conformance --export .",
-        "--export .: the folder holds files already, expected a new or an empty one",
+        "--export .: the folder is not empty, expected a new or an empty one",
     ),
     BadCommand("a file in place of it", "conformance --export x.npy", "--export x.npy is a file, expected a folder"),
     BadCommand(

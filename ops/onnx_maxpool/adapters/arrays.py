@@ -20,10 +20,10 @@ TENSOR_OF_BFLOAT16 = "tensor(bfloat16)"
 
 
 def run(session: ort.InferenceSession, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None) -> list[Any]:
-    """Like `session.run(outputs, inputs)`, and accepts and returns bfloat16 arrays, which ONNX Runtime's own does not.
+    """Like `session.run(outputs, inputs)`. It also accepts and returns bfloat16 arrays, which ONNX Runtime rejects.
 
-    They have ml_dtypes' dtype. Arrays may have any byte order. Raises what ONNX Runtime raises, and InputError for
-    sequences, maps and strings that bfloat16 is beside: ONNX Runtime does not run them together.
+    They have ml_dtypes' dtype. Arrays may have any byte order. Raises what ONNX Runtime raises, and InputError if
+    the model has sequences, maps or strings beside bfloat16: ONNX Runtime does not run them together.
     """
     names = list(outputs) if outputs is not None else [output.name for output in session.get_outputs()]
     feeds = {name: _fed(value) for name, value in inputs.items()}

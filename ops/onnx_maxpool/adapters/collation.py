@@ -27,7 +27,9 @@ def collate(images: Sequence[Array] | Array, boxes: Sequence[Any]) -> tuple[Arra
     are none, or more images than the boxes' type has whole numbers (2049 for float16, 257 for bfloat16).
     """
     if len(images) != len(boxes) or len(boxes) == 0:
-        raise InputError(f"collate: {len(images)} images and {len(boxes)} boxes, expected as many of both, and one")
+        raise InputError(
+            f"collate: {len(images)} images and {len(boxes)} boxes, expected the same number of both, at least one"
+        )
     given = images if isinstance(images, np.ndarray) else [native_order(np.asarray(image)) for image in images]
     x = native_order(stack(given))
     arrays = _arrays(boxes, next((each.dtype for each in boxes if isinstance(each, np.ndarray)), x.dtype))

@@ -26,7 +26,7 @@ def max_roi_pool(
     *,
     bin_edges: BinEdges | None = None,
 ) -> Array:
-    """MaxRoiPool of ai.onnx (M): the maximum in each of `pooled_shape` bins of each region of interest.
+    """MaxRoiPool of ai.onnx: the maximum in each of `pooled_shape` bins of each region of interest.
 
     `x` (N, C, H, W) and `rois` (R, 5), with rows `[batch, x1, y1, x2, y2]`, have the same type: float16, bfloat16,
     float32 or float64. Returns (R, C, pooled_height, pooled_width) of that type. `bin_edges` (M7) is "onnx", the
@@ -47,7 +47,7 @@ def roi_pooling(
     *,
     bin_edges: BinEdges | None = None,
 ) -> Array:
-    """RoiPooling of DirectML (D): like `max_roi_pool`, for `rois` (1, 1, R, 5), float16 or float32.
+    """RoiPooling of DirectML: like `max_roi_pool`, for `rois` (1, 1, R, 5), float16 or float32.
 
     The default of `bin_edges` is "exact".
     """
@@ -93,7 +93,7 @@ def max_pooling(
     return_indices: bool = False,
     index_dtype: npt.DTypeLike = np.uint32,
 ) -> Outputs:
-    """MaxPooling1 of DirectML (P): the maximum of windows that slide over the spatial dimensions.
+    """MaxPooling1 of DirectML: the maximum of windows that slide over the spatial dimensions.
 
     `x` is (N, C, H, W) or (N, C, D, H, W), of float16, float32, or an integer type of 8 to 64 bits. The other arguments
     have one integer for each spatial dimension; the default of strides is 1, of paddings 0. Returns the maxima. With
@@ -129,7 +129,7 @@ def adaptive_max_pool(
 def adaptive_max_pool(
     x: Array, output_size: npt.ArrayLike, *, return_indices: bool = False, index_dtype: npt.DTypeLike = np.int64
 ) -> Outputs:
-    """AdaptiveMaxPool of OpenVINO (A): the maximum of windows that divide each spatial dimension.
+    """AdaptiveMaxPool of OpenVINO: the maximum of windows that divide each spatial dimension.
 
     `x` is (N, C, spatial...) with 1 to 3 spatial dimensions, of float16, bfloat16, float32 or float64. `output_size`
     has one integer for each of them. Returns the maxima (N, C, output_size...). With `return_indices` it also returns

@@ -294,7 +294,7 @@ def export_cases(folder: Path, cases: Sequence[Case]) -> int:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--export {folder} is a file, expected a folder")
     if folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"--export {folder}: the folder holds files already, expected a new or an empty one")
+        raise InputError(f"--export {folder}: the folder is not empty, expected a new or an empty one")
     folder.mkdir(parents=True, exist_ok=True)
     with bar() as progress:
         task = progress.add_task("writing", total=len(cases))

@@ -62,7 +62,9 @@ def prepare_out(path: Path, types: Mapping[str, str]) -> None:
     if path.suffix == ".npz":
         for name, kind in types.items():
             if kind == "tensor(bfloat16)":
-                raise InputError(f"--out {path}: output {name!r} is bfloat16, which .npz does not hold: give a folder")
+                raise InputError(
+                    f"--out {path}: output {name!r} is bfloat16, which a .npz file cannot contain: give a folder"
+                )
         prepare_replacement(path)
         return
     if path.suffix in (".npy", ".pb", ".onnx") or path.is_file():

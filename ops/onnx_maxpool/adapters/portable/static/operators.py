@@ -101,7 +101,7 @@ def adaptive(version: OperatorVersion, graph: Graph, call: Call) -> Outputs:
     sizes = call.constants[1]
     if sizes is None:
         raise OperatorError(
-            f"{call.name}: output_size is computed, expected a constant of the model, as there is to be no control flow"
+            f"{call.name}: output_size is computed, expected a constant of the model, for a model without control flow"
         )
     counts = tuple(map(int, sizes))
     adaptive_max_pool.check_sizes(counts)
