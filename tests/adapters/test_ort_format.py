@@ -152,7 +152,7 @@ def test_it_gives_what_the_onnx_file_gives(models: tuple[Path, Path]) -> None:
 def test_rois_must_be_named(models: tuple[Path, Path]) -> None:
     with pytest.raises(InputError) as error:
         Predictor(models[1])
-    assert str(error.value) == "a model in ORT format does not say whether rois holds ROIs: name it with rois"
+    assert str(error.value) == "a model in ORT format does not say whether rois contains ROIs: give its name as rois"
     with pytest.raises(InputError, match="rois is 'boxes', expected an input of the model: X or rois"):
         Predictor(models[1], rois="boxes")
     with pytest.raises(FileNotFoundError):

@@ -154,6 +154,8 @@ def test_batch_numbers_that_stay_in_their_column(columns: str) -> None:
 @pytest.mark.parametrize("columns", LOSING.values(), ids=LOSING)
 def test_a_first_column_that_holds_something_else(columns: str) -> None:
     """For instance of detections: x1, y1, x2, y2 and a score."""
-    with pytest.raises(InputError, match=r"may not be the first column of input 'rois', .* name the input with rois"):
+    with pytest.raises(
+        InputError, match=r"may not be the first column of input 'rois', .* give the input's name as rois"
+    ):
         Predictor(head(columns))
     assert [each.kind for each in Predictor(head(columns), rois="rois").batching.inputs] == ["row", "rois"]

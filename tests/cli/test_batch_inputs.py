@@ -140,7 +140,7 @@ def test_boxes_for_a_model_whose_operators_are_converted(tmp_path: Path) -> None
     """Nothing in it says which input holds ROIs."""
     batch = write_input(tmp_path, rows=3)
     onnx.save_model(to_portable(tmp_path / "head.onnx"), tmp_path / "head.onnx")
-    with pytest.raises(InputError, match=r"'rois' has shape \[\?,\?\], expected \[5\]; if it .* name it with rois"):
+    with pytest.raises(InputError, match=r"'rois' has shape \[\?,\?\], expected \[5\]; if it .* give its name as rois"):
         run_here(tmp_path)
     run_here(tmp_path, rois=("rois",))
     assert_output_matches(batch, read_output(tmp_path / "out"))

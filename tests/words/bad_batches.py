@@ -137,14 +137,14 @@ BAD_ARGUMENTS = (
         "ROIs in a local function that ONNX cannot convert to the model's opset",
         InputError,
         "node 'y' in function local::pool: ROIs may come from any input, as ONNX cannot inline the function: "
-        "name it with rois",
+        "give the input's name as rois",
         predictor(IN_A_FUNCTION),
     ),
     BadArgument(
         "Predictor",
         "two inputs that may hold ROIs",
         InputError,
-        "ROIs may come from the inputs first or second, expected one: name it with rois",
+        "ROIs may come from the inputs first or second, expected one: give its name as rois",
         predictor(TWO_OF_ROIS),
     ),
     BadArgument(
@@ -152,7 +152,7 @@ BAD_ARGUMENTS = (
         "boxes with scores, of which the model makes ROIs",
         InputError,
         "node 'Y' in graph: its batch numbers may not be the first column of input 'detections', expected a model that "
-        "reads them there: if yours does, name the input with rois",
+        "reads them there: if yours does, give the input's name as rois",
         predictor(DETECTIONS),
     ),
     BadArgument(
@@ -222,7 +222,7 @@ BAD_ARGUMENTS = (
         "Predictor()",
         "boxes for a model whose operators are converted",
         RowError,
-        "row 0: column 'rois' has shape [1,4], expected [5]; if it holds ROIs, name it with rois; "
+        "row 0: column 'rois' has shape [1,4], expected [5]; if it contains ROIs, give its name as rois; "
         "rows that fail too: 1, 2",
         lambda: portable({"rois": [BOXES] * 3}),
     ),

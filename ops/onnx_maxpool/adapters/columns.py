@@ -104,7 +104,7 @@ def expected_shape(each: BatchInput, rank: int) -> str:
     A model without ROI operators, such as a converted one, does not say which of its inputs holds ROIs.
     """
     is_like_boxes = rank == 2 and each.dims in ((BOX_COLUMNS,), (ROI_COLUMNS,))
-    return f"expected {shape(each.dims or ())}{'; if it holds ROIs, name it with rois' if is_like_boxes else ''}"
+    return f"expected {shape(each.dims or ())}{'; if it contains ROIs, give its name as rois' if is_like_boxes else ''}"
 
 
 def _fits(found: Sequence[int], dims: Dims) -> bool:

@@ -282,7 +282,9 @@ def check_rois_are_named(model: onnx.ModelProto, rois: Sequence[str]) -> None:
     shapes = {value.name: dims_of(value) for value in model.graph.input}
     found = [name for name, dims in shapes.items() if dims and len(dims) in (2, 4) and dims[-1] == ROI_COLUMNS]
     if found and not rois:
-        raise InputError(f"a model in ORT format does not say whether {listing(found)} holds ROIs: name it with rois")
+        raise InputError(
+            f"a model in ORT format does not say whether {listing(found)} contains ROIs: give its name as rois"
+        )
 
 
 def _declared(what: str, values: Iterable[ort.NodeArg]) -> list[onnx.ValueInfoProto]:

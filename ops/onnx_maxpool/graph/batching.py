@@ -136,7 +136,8 @@ def _roi_inputs(
         if not each.place.startswith("graph"):
             if not named:
                 raise InputError(
-                    f"{each.label}: ROIs may come from any input, as ONNX cannot inline the function: name it with rois"
+                    f"{each.label}: ROIs may come from any input, as ONNX cannot inline the function: "
+                    "give the input's name as rois"
                 )
             continue
         reached = ancestors([_read(each, ROIS)], sources)
@@ -146,13 +147,15 @@ def _roi_inputs(
         whole = [name for name in candidates if (dims_of(declared[name]) or (ROI_COLUMNS,))[-1] == ROI_COLUMNS]
         candidates = whole or candidates
         if len(candidates) > 1:
-            raise InputError(f"ROIs may come from the inputs {listing(candidates)}, expected one: name it with rois")
+            raise InputError(
+                f"ROIs may come from the inputs {listing(candidates)}, expected one: give its name as rois"
+            )
         for name in candidates:
             holds_numbers = (dims_of(declared[name]) or (ROI_COLUMNS,))[-1] != BOX_COLUMNS
             if holds_numbers and columns.sources(_read(each, ROIS)) != {name}:
                 raise InputError(
                     f"{each.label}: its batch numbers may not be the first column of input '{name}', expected a model "
-                    "that reads them there: if yours does, name the input with rois"
+                    "that reads them there: if yours does, give the input's name as rois"
                 )
         found.update(candidates)
     return found
