@@ -334,7 +334,7 @@ def test_rois_on_a_map_of_unknown_shape_are_refused() -> None:
         """g (float[1,1,8,8] a, float[2,5] rois) => (float Y)
         { x = custom.Op (a) Y = MaxRoiPool <pooled_shape = [2, 2]> (x, rois) }"""
     )
-    with pytest.raises(InputError, match="input 'rois' holds ROIs on 'x', whose shape is not known"):
+    with pytest.raises(InputError, match="input 'rois' contains ROIs for 'x', whose shape is not known"):
         model_inputs(model)
 
 

@@ -112,7 +112,9 @@ def _limits(found: OperatorNode, rois: str) -> Limits:
     dims = dims_of(types[x]) or () if x in types else ()
     sizes = [dim for axis, dim in enumerate(dims) if axis != 1 and isinstance(dim, int)]
     if len(dims) != 4 or len(sizes) != 3:
-        raise InputError(f"input {rois!r} holds ROIs on {x!r}, whose shape is not known: give {rois!r} with --input")
+        raise InputError(
+            f"input {rois!r} contains ROIs for {x!r}, whose shape is not known: give {rois!r} with --input"
+        )
     scale = next((a.f for a in node.attribute if a.name == "spatial_scale"), 1.0)
     batches, height, width = sizes
     batches = min(batches, most_images(dtype_of(type_name(types[x].elem_type))))
