@@ -115,8 +115,10 @@ class WalkTails {
     };
     // Rows above the map are its first one, and those below its last one, of which some may lie beyond the tensor.
     const bool is_whole = end - from >= last * width + kCopied;
-    if (last > 0 || is_whole) copy(min<int64_t>(0, all), 0);
-    copy(min(last, all), width);
+    if (last > 0 || is_whole) {
+      copy(min<int64_t>(0, all), 0);
+      copy(min(last, all), width);
+    }
     if (is_whole) return copy(all, 0);
     for (; y < all; ++y, to += kPitch) copy_last(to, from, end - from, kCopied);
   }
